@@ -1,0 +1,1 @@
+"""Campaign: carries a measurement campaign from question to published, dated progress note."""
