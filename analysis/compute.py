@@ -1,0 +1,217 @@
+"""A part's readings, computed from its plan and data alone: the same input gives the same readings."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from campaign.analysis import kinds
+from campaign.analysis.errors import ReadingError
+from campaign.analysis.expressions import Expression, Undefined, parse
+from campaign.analysis.intervals import Estimate
+from campaign.analysis.readings import Reading, Readings, match_ids
+from campaign.analysis.rows import missing_rows, served_tables
+from campaign.analysis.verdict import decide
+from campaign.engine.data import Data
+from campaign.engine.plan import ID, Plan, parse_strict
+from campaign.kernels.errors import nearest
+
+DEFAULT_LEVEL = 95.0
+"""Interval level in percent where the plan has no constant `interval.level`."""
+LEVEL = "interval.level"
+
+
+def read(plan: Plan, data: Data, where: str) -> Readings:
+    """Every reading that the plan declares, and its constants; `where` names the plan in errors.
+
+    Declarations are computed from the top; an expression uses what stands above it. What cannot be computed
+    is a reading without value and with the reason. While planned rows are missing no reading has a value.
+    """
+    computation = _Computation(plan, data, where)
+    for declaration in plan.reading:
+        computation.add(declaration)
+    return Readings(computation.known, where)
+
+
+class _Computation:
+    def __init__(self, plan: Plan, data: Data, where: str) -> None:
+        self.plan = plan
+        self.data = data
+        self.where = where
+        self.known: dict[str, Reading] = {
+            name: Reading(name, said.value, said.unit, said.print, role="constant", because=said.because)
+            for name, said in plan.constants.items()
+        }
+        self.level = float(self.known[LEVEL].value) if LEVEL in self.known else DEFAULT_LEVEL  # type: ignore[arg-type]
+        self.view = kinds.TableView(served_tables(plan, data), plan.constants)
+        missing = missing_rows(plan, data)
+        self.incomplete = (
+            f"{missing} of {len(plan.rows.order)} planned rows are missing" if missing and plan.rows else ""
+        )
+
+    def add(self, declaration: dict[str, Any]) -> None:
+        """Compute one declaration and everything that it gives."""
+        name = declaration.get("id", "without id")
+        kind = declaration.get("kind")
+        if kind not in kinds.KINDS:
+            raise ReadingError(
+                f"{self.where}: reading {name}: kind is {kind!r}; expected one of {', '.join(kinds.KINDS)}."
+                f"{nearest(str(kind), kinds.KINDS)} Name one of them."
+            )
+        said = parse_strict(kinds.KINDS[kind], declaration, f"{self.where}: reading {name}")
+        try:
+            found = list(self._compute(said))
+        except (ReadingError, Undefined) as wrong:
+            raise ReadingError(f"{self.where}: reading {name}: {wrong}") from None
+        for reading in found:
+            if reading.id in self.known:
+                raise ReadingError(f"{self.where}: reading {reading.id}: the id stands twice. Rename one.")
+            if not ID.fullmatch(reading.id):
+                raise ReadingError(
+                    f"{self.where}: reading {reading.id!r}: not an id; expected words joined by dots. Rename it."
+                )
+            if self.incomplete:
+                reading = replace(reading, value=None, aspects={}, operands=(), reason=self.incomplete)
+            self.known[reading.id] = reading
+
+    def _compute(self, said: Any) -> Iterator[Reading]:
+        if isinstance(said, kinds.Stat | kinds.Ratio):
+            members = kinds.stat(self.view, said) if isinstance(said, kinds.Stat) else kinds.ratio(self.view, said)
+            for name, estimate in members:
+                yield self._reading(said, name, estimate, formula_of(said))
+        elif isinstance(said, kinds.Saving | kinds.Drift | kinds.Difference):
+            yield self._reading(said, said.id, kinds.arms(self.view, said, self.level), formula_of(said))
+        elif isinstance(said, kinds.Paired):
+            yield self._reading(said, said.id, kinds.paired(self.view, said, self.level), formula_of(said))
+        elif isinstance(said, kinds.Expr):
+            for name, fill in self._members(said):
+                yield self._expression(said, name, fill)
+        elif isinstance(said, kinds.Choice):
+            for name, fill in self._members(said):
+                yield self._choice(said, name, fill)
+        else:
+            yield self._verdict(said)
+
+    def _members(self, said: kinds.Expr | kinds.Choice) -> Iterator[tuple[str, Callable[[str], str]]]:
+        """The id and the filling-in of {0} for each member of a family; the id itself where it is none."""
+        if not said.for_each:
+            yield said.id, lambda text: text
+            return
+        stem = said.for_each.split("*")[0]
+        for member in match_ids(said.for_each, self.known):
+            tail = member.removeprefix(stem)
+            yield said.id.replace("{0}", tail), lambda text, tail=tail: text.replace("{0}", tail)
+
+    def _expression(self, said: kinds.Expr, name: str, fill: Callable[[str], str]) -> Reading:
+        expression = parse(fill(said.expr))
+        try:
+            value = _scalar(expression.value(self.lookup), said.id)
+        except Undefined as why:
+            return Reading(name, None, said.unit, said.print, formula=expression.text, reason=str(why))
+        operands = tuple(self._operands(expression))
+        readings = Readings(self.known, self.where)
+        # What is computed from constants alone is as fixed as they are: no data can change it.
+        fixed = bool(operands) and all(readings[name].role == "constant" for name, _ in operands)
+        role = "constant" if fixed else "reading"
+        return Reading(name, value, said.unit, said.print, formula=expression.text, operands=operands, role=role)
+
+    def _choice(self, said: kinds.Choice, name: str, fill: Callable[[str], str]) -> Reading:
+        conditions = [parse(fill(case.when)) for case in said.cases if case.when]
+        formula = "; ".join(f"{case.word} if {fill(case.when)}" if case.when else case.word for case in said.cases)
+        try:
+            word = kinds.choose(said, self.lookup, fill)
+        except Undefined as why:
+            return Reading(name, None, said.unit, formula=formula, reason=str(why))
+        operands = tuple(item for condition in conditions for item in self._operands(condition))
+        return Reading(name, word, said.unit, formula=formula, operands=operands)
+
+    def _verdict(self, said: kinds.VerdictWord) -> Reading:
+        rule = self.plan.verdict
+        if rule is None:
+            raise ReadingError("the plan has no [verdict]; expected bands and guards. Add it.")
+        bands = ", ".join(
+            f"{band.verdict}"
+            + "".join(
+                f" {sign} {bound}" for sign, bound in ((">=", band.at_least), (">", band.above)) if bound is not None
+            )
+            for band in rule.bands
+        )
+        formula = f"{rule.reading}: {bands}; guards: {', '.join(guard.name for guard in rule.guards) or 'none'}"
+        try:
+            decision = decide(self.plan, self.lookup)
+        except Undefined as why:
+            return Reading(said.id, None, formula=formula, reason=str(why))
+        warnings = tuple(f"guard tripped: {name}" for name in decision.tripped) + decision.not_run
+        operands = ((rule.reading, self.known[rule.reading].value),)
+        return Reading(said.id, decision.word, formula=formula, operands=operands, warnings=warnings)
+
+    def lookup(self, name: str) -> Any:
+        """The value of an id, or the array of values of a pattern; Undefined where one has no value."""
+        readings = Readings(self.known, self.where)
+        if "*" in name:
+            found = readings.matching(name)
+            if not found:
+                raise ReadingError(f"no reading fits {name!r}; expected some above it. Correct the pattern.")
+            return np.array([_value(readings[one]) for one in found])
+        return _value(readings[name])
+
+    def _operands(self, expression: Expression) -> Iterator[tuple[str, Any]]:
+        readings = Readings(self.known, self.where)
+        for name in expression.ids:
+            for one in readings.matching(name) if "*" in name else [name]:
+                yield one, readings[one].value
+
+    def _reading(self, said: Any, name: str, estimate: Estimate, formula: str) -> Reading:
+        return Reading(
+            name,
+            estimate.value,
+            said.unit,
+            said.print,
+            estimate.aspects(self.level),
+            formula,
+            warnings=estimate.warnings,
+            reason=estimate.reason,
+        )
+
+
+def formula_of(said: Any) -> str:
+    """How a declared reading is computed, in one line."""
+    match said:
+        case kinds.Stat():
+            of = f" of {said.column}" if said.column else " of records"
+            where = f" where {said.where}" if said.where else ""
+            each = f", for each {', '.join(said.each)}" if said.each else ""
+            scale = f" × {said.scale:g}" if said.scale != 1 else ""
+            return f"{said.stat}{of} in {said.table}{where}{each}{scale}"
+        case kinds.Saving():
+            return f"row mean of {said.against} − row mean of {said.arm}, matched_{said.slope}; pooled t over rows"
+        case kinds.Drift():
+            return f"row mean of {said.arm} − row mean of {said.against}, matched_{said.slope}; pooled t over rows"
+        case kinds.Difference():
+            return f"row mean of {said.arm} − row mean of {said.against}, {said.column}; pooled t over rows"
+        case kinds.Paired() if said.weight_table:
+            weight = f"{said.weight_table}.{said.weight}"
+            return f"mean of {said.value} in {said.table} where {said.where}, weighted by {weight}"
+        case kinds.Paired():
+            return f"mean of {said.value} over the pairs of {said.table} where {said.where}; paired t"
+        case kinds.Ratio():
+            return (
+                f"{said.stat} over {', '.join(said.pair)} of {said.column} where {said.top} / least {said.column} "
+                f"where {said.bottom}"
+            )
+    raise ReadingError(f"no formula for {type(said).__name__}")
+
+
+def _value(reading: Reading) -> Any:
+    if reading.value is None:
+        raise Undefined(f"{reading.id} is not resolved: {reading.reason}")
+    return reading.value
+
+
+def _scalar(value: Any, name: str) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, int | float | str):
+        raise ReadingError(f"{name}: the expression gives many values; expected one. Use min, max, mean, all or count.")
+    return value

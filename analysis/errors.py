@@ -1,0 +1,7 @@
+"""What can be wrong with a reading's declaration."""
+
+from campaign.kernels.errors import CampaignError
+
+
+class ReadingError(CampaignError):
+    """A reading is declared in a way that cannot be computed, or does not exist."""

@@ -1,0 +1,335 @@
+"""The kinds of reading that a plan can declare, each with what it needs and how it is computed.
+
+`stat`        one figure of a table's records: a count, mean, share ...
+`saving`      an arm's row mean below another's: positive is faster
+`drift`       an arm's row mean minus a reference's
+`difference`  one arm's row mean minus another's, of any column of the row values
+`paired`      mean of served minus changed over paired timings
+`ratio`       one set of records over the best of another, paired by the columns that they share
+`expr`        an expression over readings and constants
+`choice`      the first word whose condition holds
+`verdict`     the plan's verdict
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from campaign.analysis.errors import ReadingError
+from campaign.analysis.expressions import Undefined, parse
+from campaign.analysis.intervals import Estimate, difference, paired_mean, weighted_mean
+from campaign.analysis.rows import ROW_VALUES
+from campaign.engine.plan import Id, Strict, Text
+from campaign.kernels.errors import nearest
+
+STATS: dict[str, Callable[[pd.Series], Any]] = {
+    "count": len,
+    "sum": lambda s: s.sum(),
+    "mean": lambda s: s.mean(),
+    "median": lambda s: s.median(),
+    "min": lambda s: s.min(),
+    "max": lambda s: s.max(),
+    "spread": lambda s: s.max() - s.min(),
+    "sd": lambda s: s.std(ddof=1),
+    "share": lambda s: s.mean(),
+    "distinct": lambda s: s.nunique(),
+    "value": lambda s: s.iloc[0],
+}
+StatName = Literal["count", "sum", "mean", "median", "min", "max", "spread", "sd", "share", "distinct", "value"]
+
+
+class Declared(Strict):
+    """What every declaration has."""
+
+    id: Text
+    """An id; a family's has {column} for the values that tell its members apart."""
+    unit: str = ""
+    print: str = ""
+    because: str = ""
+    """A note for the reader of the plan."""
+
+
+class Stat(Declared):
+    """One figure of a table's records."""
+
+    kind: Literal["stat"]
+    table: Text
+    where: str = ""
+    """An expression over the table's columns and the constants; records where it is true count."""
+    column: str = ""
+    """A column, or an expression over columns; not needed for a count."""
+    stat: StatName
+    each: list[str] = []
+    """Columns that tell the members of a family apart: one reading for each of their values."""
+    scale: float = 1
+
+
+class Arms(Declared):
+    """Two arms compared over their rows."""
+
+    arm: Text
+    against: Text
+
+
+class Saving(Arms):
+    """Row mean of `against` minus that of `arm` in matched step time: positive is faster."""
+
+    kind: Literal["saving"]
+    slope: Text
+
+
+class Drift(Arms):
+    """Row mean of `arm` minus that of `against` in matched step time."""
+
+    kind: Literal["drift"]
+    slope: Text
+
+
+class Difference(Arms):
+    """Row mean of `arm` minus that of `against` in any column of the row values."""
+
+    kind: Literal["difference"]
+    column: Text
+
+
+class Paired(Declared):
+    """Mean of (served minus changed) over paired timings, with its t interval.
+
+    With a weight (a table and its column, joined on a shared column) it is the weighted mean, without one.
+    """
+
+    kind: Literal["paired"]
+    table: Text = "kernel_timings"
+    where: str = ""
+    value: Text = "(served_us - changed_us) * calls / 1000"
+    """An expression over the columns: what one pair saves, ms per verify step."""
+    weight_table: str = ""
+    weight: str = ""
+    on: str = ""
+
+
+class Ratio(Declared):
+    """A time of `top` over the least among the competitors in `bottom`, for each pair; then `stat` over the pairs.
+
+    Both sides are compared only where all columns of `each` and `pair` are equal, so that a ratio is never
+    between different sets; where one side is missing there is no pair. Several records of one side that
+    agree in these columns (and in `members`, or in `among`) are repeats: their median counts.
+    The reading's lo and hi are the least and the greatest ratio of the pairs.
+    """
+
+    kind: Literal["ratio"]
+    table: Text
+    column: Text
+    top: Text
+    """An expression that chooses the records above the line."""
+    bottom: Text
+    """An expression that chooses the records below the line."""
+    among: Text
+    """The column whose values compete below the line: the least of them is taken, pair by pair."""
+    members: list[str] = []
+    """Columns that tell the members of `top` apart; each gets readings of its own."""
+    each: list[str] = []
+    pair: Annotated[list[str], Field(min_length=1)]
+    """Columns that make a pair, as the run in which both were measured."""
+    stat: Literal["median", "min", "max", "count"] = "median"
+
+
+class Expr(Declared):
+    """An expression over readings and constants declared above."""
+
+    kind: Literal["expr"]
+    expr: Text
+    for_each: str = ""
+    """A pattern such as `best.*`: one reading for each id that fits, {0} being what the star stands for."""
+
+
+class Case(Strict):
+    """One word of a choice; without a condition it is what remains."""
+
+    when: str = ""
+    word: Text
+
+
+class Choice(Declared):
+    """The word of the first case whose condition holds."""
+
+    kind: Literal["choice"]
+    cases: Annotated[list[Case], Field(min_length=1)]
+    for_each: str = ""
+
+
+class VerdictWord(Declared):
+    """The plan's verdict."""
+
+    kind: Literal["verdict"]
+
+
+KINDS: dict[str, type[Declared]] = {
+    "stat": Stat,
+    "saving": Saving,
+    "drift": Drift,
+    "difference": Difference,
+    "paired": Paired,
+    "ratio": Ratio,
+    "expr": Expr,
+    "choice": Choice,
+    "verdict": VerdictWord,
+}
+
+
+def slug(value: object) -> str:
+    """`value` as one part of an id: `vllm.persistent_topk` becomes `vllm_persistent_topk`."""
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in str(value))
+
+
+class TableView:
+    """The part's tables as expressions over their columns see them."""
+
+    def __init__(self, tables: Mapping[str, pd.DataFrame], constants: Mapping[str, Any]) -> None:
+        self._tables = tables
+        self._constants = constants
+
+    def records(self, name: str, where: str) -> pd.DataFrame:
+        """The records of table `name` for which `where` is true; all of them where it is empty."""
+        if name not in self._tables:
+            raise ReadingError(
+                f"table {name!r} is not there; expected one of {', '.join(self._tables) or 'none'}."
+                f"{nearest(name, self._tables)} Add it to the plan's tables."
+            )
+        frame = self._tables[name]
+        if not where:
+            return frame
+        chosen = np.asarray(parse(where).value(lambda column: self._cell(frame, column, name)))
+        return frame[np.broadcast_to(chosen, len(frame)).astype(bool)]
+
+    def values(self, frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+        """A column of `frame`, or an expression over its columns, as a series beside it."""
+        found = parse(column).value(lambda inner: self._cell(frame, inner, name))
+        return pd.Series(np.broadcast_to(np.asarray(found), len(frame)), index=frame.index)
+
+    def _cell(self, frame: pd.DataFrame, column: str, name: str) -> Any:
+        if column in frame.columns:
+            return frame[column].to_numpy()
+        if column in self._constants:
+            return self._constants[column].value
+        raise ReadingError(
+            f"table {name}: there is no column {column!r}; expected one of {', '.join(frame.columns)}, or a "
+            f"constant of the plan.{nearest(column, [*frame.columns, *self._constants])} Correct the reading."
+        )
+
+
+def stat(view: TableView, said: Stat) -> list[tuple[str, Estimate]]:
+    """Id and value of each reading that `said` declares: one, or one for each value of `each`."""
+    frame = view.records(said.table, said.where)
+    if not said.each:
+        return [(said.id, _figure(view, said, frame))]
+    members = frame.groupby([_present(frame, column, said.table) for column in said.each], sort=False)
+    return [(_member_id(said, said.each, values), _figure(view, said, group)) for values, group in members]
+
+
+def _present(frame: pd.DataFrame, column: str, table: str) -> str:
+    if column not in frame.columns:
+        raise ReadingError(
+            f"table {table}: there is no column {column!r} to tell a family apart; expected one of "
+            f"{', '.join(frame.columns)}.{nearest(column, frame.columns)} Correct `each`."
+        )
+    return column
+
+
+def _member_id(said: Stat | Ratio, columns: list[str], values: tuple[Any, ...]) -> str:
+    names = dict(zip(columns, (slug(value) for value in values), strict=True))
+    try:
+        return said.id.format(**names)
+    except (KeyError, IndexError):
+        raise ReadingError(
+            f"reading {said.id}: its id names a column that `each` does not have; expected "
+            f"{', '.join('{' + name + '}' for name in columns)}. Correct the id."
+        ) from None
+
+
+def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
+    if said.stat == "count":
+        return Estimate(len(frame), n=len(frame))
+    if not said.column:
+        raise ReadingError(f"reading {said.id}: {said.stat} of nothing; expected a column. Name one.")
+    if not len(frame):
+        where = f" where {said.where}" if said.where else ""
+        return Estimate(None, reason=f"no record of {said.table}{where}")
+    series = view.values(frame, said.column, said.table)
+    if said.stat == "value" and len(series) != 1:
+        return Estimate(None, n=len(series), reason=f"need exactly one record of {said.table}, have {len(series)}")
+    if said.stat == "sd" and len(series) < 2:
+        return Estimate(None, n=len(series), reason="need at least two records for a standard deviation")
+    value = STATS[said.stat](series)
+    if isinstance(value, pd.Timestamp):
+        value = value.isoformat()
+    if isinstance(value, str):
+        return Estimate(value, n=len(series))
+    value = value.item() if isinstance(value, np.generic) else value
+    return Estimate(value * said.scale if said.scale != 1 else value, n=len(series))
+
+
+def arms(view: TableView, said: Saving | Drift | Difference, level: float) -> Estimate:
+    """The difference that `said` declares, over row values."""
+    column = said.column if isinstance(said, Difference) else f"matched_{said.slope}"
+    frames = [view.records(ROW_VALUES, f"arm == '{name}'") for name in (said.arm, said.against)]
+    arm, against = (view.values(frame, column, ROW_VALUES).to_numpy(dtype=float) for frame in frames)
+    return difference(against, arm, level) if isinstance(said, Saving) else difference(arm, against, level)
+
+
+def paired(view: TableView, said: Paired, level: float) -> Estimate:
+    """The mean saving of the pairs that `said` chooses."""
+    frame = view.records(said.table, said.where)
+    if not said.weight_table:
+        return paired_mean(view.values(frame, said.value, said.table).to_numpy(dtype=float), level)
+    weights = view.records(said.weight_table, "")[[said.on, said.weight]]
+    joined = frame.merge(weights, on=said.on, how="left", suffixes=("", "_weight"))
+    if joined[said.weight].isna().any():
+        lacking = joined.loc[joined[said.weight].isna(), said.on].iloc[0]
+        return Estimate(None, n=len(joined), reason=f"{said.weight_table} has no {said.on} {lacking}")
+    if set(weights[said.on]) - set(frame[said.on]):
+        left_out = sorted(set(weights[said.on]) - set(frame[said.on]))
+        return Estimate(None, n=len(joined), reason=f"no timing at {said.on} {left_out[0]:g}, which has a weight")
+    values = view.values(joined, said.value, said.table).to_numpy(dtype=float)
+    return weighted_mean(values, joined[said.weight].to_numpy(dtype=float))
+
+
+def ratio(view: TableView, said: Ratio) -> list[tuple[str, Estimate]]:
+    """Id and value of each ratio that `said` declares."""
+    shared = [*said.each, *said.pair]
+    for column in (*shared, *said.members, said.among, said.column):
+        _present(view.records(said.table, ""), column, said.table)
+    above, below = view.records(said.table, said.top), view.records(said.table, said.bottom)
+    top = above.groupby([*said.members, *shared], sort=False)[said.column].median().rename("top").reset_index()
+    competitors = below.groupby([*shared, said.among], sort=False)[said.column].median()
+    bottom = competitors.groupby(shared, sort=False).min().rename("bottom").reset_index()
+    pairs = top.merge(bottom, on=shared, how="inner")
+    pairs["ratio"] = pairs["top"] / pairs["bottom"]
+    names = [*said.members, *said.each]
+    if not names:
+        return [(said.id, _pairs_figure(said, pairs))]
+    members = pairs.groupby(names, sort=False)
+    return [(_member_id(said, names, values), _pairs_figure(said, group)) for values, group in members]
+
+
+def _pairs_figure(said: Ratio, pairs: pd.DataFrame) -> Estimate:
+    if said.stat == "count":
+        return Estimate(len(pairs), n=len(pairs))
+    if not len(pairs):
+        return Estimate(None, reason="no record of one side was measured together with one of the other")
+    ratios = pairs["ratio"]
+    return Estimate(float(STATS[said.stat](ratios)), float(ratios.min()), float(ratios.max()), n=len(pairs))
+
+
+def choose(said: Choice, lookup: Callable[[str], Any], fill: Callable[[str], str]) -> str:
+    """The word of the first case that holds."""
+    for case in said.cases:
+        if not case.when or bool(parse(fill(case.when)).value(lookup)):
+            return case.word
+    raise Undefined("no case of the choice holds")
+
+
+__all__ = ["KINDS", "STATS", "Id", "TableView", "arms", "choose", "paired", "ratio", "slug", "stat"]

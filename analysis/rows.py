@@ -1,0 +1,64 @@
+"""Row values: one record per served row, computed from its draws. The row is the unit of inference."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from campaign.engine.data import Data, planned_rows
+from campaign.engine.plan import Plan
+
+ROW_VALUES = "row_values"
+"""The name under which readings use this table."""
+
+
+def served_tables(plan: Plan, data: Data) -> dict[str, pd.DataFrame]:
+    """The tables of the data, and `row_values` beside them.
+
+    Draws, tasks and power samples are those of complete rows only, each with the arm and start of its row.
+    """
+    tables = dict(data.tables)
+    if "rows" not in tables:
+        return tables
+    rows = tables["rows"]
+    complete = rows[rows["state"] == "complete"]
+    for name in ("draws", "tasks", "power"):
+        if name in tables:
+            tables[name] = tables[name].merge(complete[["row", "arm", "started"]], on="row", how="inner")
+    if "draws" in tables:
+        tables[ROW_VALUES] = row_values(plan, complete, tables)
+    return tables
+
+
+def row_values(plan: Plan, rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """One record per complete row, in the order of start: unweighted means of its draws.
+
+    Columns: row, arm, started, step_ms (ms per verify step, no matching), tokens_per_step, matched_<slope>
+    (ms per verify step, each draw shifted to the plan's point along that slope), verify_steps, tokens,
+    model_time_s, passes, and power_share where power samples exist: of the samples at or above the plan's
+    floor, the share in which the cap was engaged (GPUs pooled).
+    """
+    draws = tables["draws"].copy()
+    draws["step_ms"] = draws["step_time_ms"] / draws["verify_steps"]
+    draws["tokens_per_step"] = draws["tokens"] / draws["verify_steps"]
+    columns = ["step_ms", "tokens_per_step", "verify_steps", "tokens", "model_time_s", "passes"]
+    if plan.matching:
+        at = float(plan.constants[plan.matching.at].value)
+        for name, constant in plan.matching.slopes.items():
+            slope = float(plan.constants[constant].value)
+            draws[f"matched_{name}"] = draws["step_ms"] - slope * (draws["tokens_per_step"] - at)
+            columns.append(f"matched_{name}")
+    means = draws.groupby("row", sort=False)[columns].mean()
+    values = rows[["row", "arm", "started"]].merge(means, on="row", how="inner")
+    if plan.power and "power" in tables:
+        floor = float(plan.constants[plan.power.floor].value)
+        busy = tables["power"][tables["power"]["power_w"] >= floor]
+        share = busy.groupby("row")["cap_engaged"].mean().rename("power_share")
+        values = values.merge(share, on="row", how="left")
+    return values.sort_values("started", kind="stable").reset_index(drop=True)
+
+
+def missing_rows(plan: Plan, data: Data) -> int:
+    """How many planned rows are not there yet; 0 where the plan orders no rows."""
+    if plan.rows is None or "rows" not in data.tables:
+        return 0
+    return max(0, len(plan.rows.order) - len(planned_rows(plan, data.tables["rows"])))

@@ -1,0 +1,58 @@
+"""The verdict: bands on the deciding reading, then the guards. Guards block positive verdicts only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from campaign.analysis.expressions import Undefined, parse
+from campaign.engine.plan import Plan
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict's word and how it came about."""
+
+    word: str
+    band: str
+    tripped: tuple[str, ...]
+    """Names of the guards that tripped."""
+    not_run: tuple[str, ...]
+    """Guards that could not be evaluated, with the reason: never a pass."""
+
+
+def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
+    """The plan's verdict for the readings that `lookup` gives; Undefined where the deciding one is missing.
+
+    A band that is negative (rolled back) stands whatever the guards say; then a guard that holds comes
+    before one that confounds.
+    """
+    rule = plan.verdict
+    if rule is None:
+        raise Undefined("the plan has no verdict")
+    lookup(rule.reading)
+    band = next((band for band in rule.bands if _covers(band, rule.reading, lookup)), None)
+    if band is None:
+        raise Undefined(f"no band covers {rule.reading} = {lookup(rule.reading):g}")
+    tripped: list[str] = []
+    not_run: list[str] = []
+    words: list[str] = []
+    for guard in rule.guards:
+        try:
+            if parse(guard.when).value(lookup):
+                tripped.append(guard.name)
+                words.append(guard.verdict)
+        except Undefined as why:
+            not_run.append(f"{guard.name}: not run: {why}")
+    word = band.verdict
+    if word not in rule.negative:
+        word = "held" if "held" in words else "confounded" if "confounded" in words else word
+    return Decision(word, band.verdict, tuple(tripped), tuple(not_run))
+
+
+def _covers(band: Any, reading: str, lookup: Callable[[str], Any]) -> bool:
+    conditions = []
+    if band.at_least is not None:
+        conditions.append(f"{reading} >= {band.at_least}")
+    if band.above is not None:
+        conditions.append(f"{reading} > {band.above}")
+    return all(bool(parse(condition).value(lookup)) for condition in conditions)
