@@ -1,0 +1,1 @@
+"""The writer: quoting, building, publishing, correcting and checking the parts of a campaign."""

@@ -1,0 +1,31 @@
+"""Files written whole or not at all."""
+
+import os
+from pathlib import Path
+
+from campaign.notes.errors import UsageError
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Nothing; `path` then holds exactly `data`, or still what it held before when writing fails."""
+    # A link is followed, or os.replace would put a file in its place.
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: its folder does not exist; expected {path.parent}. Make that folder first.")
+    # In the same folder, because os.replace is atomic only within one file system.
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o7777)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Nothing; `path` then holds `text` as UTF-8, its line ends as they are in `text`."""
+    write_bytes(path, text.encode("utf-8"))
