@@ -1,0 +1,134 @@
+"""What the commands build, publish and correct do to a part's files, and what they tell of it."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from campaign.notes.build import Built, build, kept_post, write, write_page
+from campaign.notes.check import check
+from campaign.notes.corrections import append
+from campaign.notes.errors import UsageError
+from campaign.notes.files import write_text
+from campaign.notes.history import open_history, require_history
+from campaign.notes.paths import Part
+from campaign.notes.publish import publish, read_published
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did."""
+
+    lines: tuple[str, ...]
+    differs: bool = False
+    """Whether the sources give another text than the published one."""
+
+
+def build_part(part: Part) -> Outcome:
+    """Build a draft, or make a published part's surroundings anew; its body stays."""
+    built = build(part)
+    kept = kept_post(part, built.sources)
+    if kept is None:
+        written = write(built)
+        lines = [f"built {part.title}: {built.coverage}", *(f"  {part.show(path)}" for path in written)]
+        loose = sum(not finding.warning for finding in built.comparison.findings)
+        if loose:
+            lines.append(f"{loose} findings: `notes check {part.name}` shows them")
+        return Outcome(tuple(lines))
+    if part.post.read_bytes() != kept.text.encode():
+        write_text(part.post, kept.text)
+    page = write_page(built, kept)
+    published = read_published(part)
+    assert published is not None, "kept_post gave its post"
+    lines = [f"{part.title} was published on {published.date}; its body stands. Page: {part.show(page)}"]
+    if kept.body == built.post.body:
+        lines.append(f"built from its data again: the same text ({built.coverage})")
+        return Outcome(tuple(lines))
+    return Outcome((*lines, *_differs(built)), differs=True)
+
+
+def _differs(built: Built) -> list[str]:
+    """Write the text that the sources give now below build/, and say what to do."""
+    part = built.sources.part
+    proposed = part.page.parent / "post.md"
+    write_text(proposed, built.post.text)
+    return [
+        f"the data and prose give another text now: {part.show(proposed)}",
+        f"`notes check {part.name}` shows what differs; `notes correct {part.name}` adds a dated entry",
+    ]
+
+
+def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
+    """Check a part, freeze its body, and make its banner anew."""
+    report = check(part)
+    if report.failed:
+        return Outcome(
+            (f"{part.name} has findings; `notes check {part.name}` shows them. Nothing was published.",), True
+        )
+    built = build(part)
+    repository = require_history(open_history(part.campaign.root), "Publishing")
+    date_of = day or built.sources.facts.post.date
+    made = publish(part, date=date_of, numbers=report.coverage.numbers, repo=repository)
+    kept = kept_post(part, built.sources)
+    assert kept is not None, "the part is published now"
+    write_text(part.post, kept.text)
+    page = write_page(built, kept)
+    lines = [
+        f"published {part.title} as of {made.date}: body sha256 {made.body_sha256[:12]}, in commit {made.commit[:12]}",
+        f"  {part.show(part.post)}\n  {part.show(page)}",
+    ]
+    if commit:
+        done = repository.commit([part.published, part.post], f"Publish {part.title}")
+        lines.append(f"committed as {done[:12]}")
+    return Outcome(tuple(lines))
+
+
+def correct_part(
+    part: Part,
+    *,
+    day: date,
+    recorded: datetime,
+    said: str,
+    says: str,
+    because: str,
+    reported_by: str,
+    caused_by: str | None,
+    commit: bool,
+) -> tuple[str, ...]:
+    """Append an entry and make the banner and entries of post.md anew; where it cannot be shown, nothing stays."""
+    repository = require_history(open_history(part.campaign.root), "A correction")
+    before = part.corrections.read_bytes() if part.corrections.exists() else None
+    entry = append(
+        part,
+        date=day,
+        recorded=recorded,
+        said=said,
+        says=says,
+        because=because,
+        reported_by=reported_by,
+        caused_by=caused_by,
+        repo=repository,
+    )
+    try:
+        built = build(part)
+        kept = kept_post(part, built.sources)
+    except Exception:
+        _restore(part, before)
+        raise
+    if kept is None:
+        _restore(part, before)
+        raise UsageError(f"{part.name} is a draft; expected a published part. Change a draft's text itself.")
+    write_text(part.post, kept.text)
+    page = write_page(built, kept)
+    lines = [
+        f"correction {entry.number} of {part.title}, dated {entry.date}: {part.show(part.post)}, {part.show(page)}"
+    ]
+    if commit:
+        done = repository.commit([part.corrections, part.post], f"Correct {part.title}: entry {entry.number}")
+        lines.append(f"committed as {done[:12]}")
+    return tuple(lines)
+
+
+def _restore(part: Part, before: bytes | None) -> None:
+    if before is None:
+        part.corrections.unlink(missing_ok=True)
+    else:
+        part.corrections.write_bytes(before)

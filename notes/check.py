@@ -1,0 +1,211 @@
+"""Checking a part: the published text against a fresh recomputation, and everything that is kept."""
+
+import json
+from collections.abc import Iterator
+
+from campaign.notes import plotting
+from campaign.notes.build import assemble, build, readings_json
+from campaign.notes.compare import Where, compare
+from campaign.notes.corrections import check_corrections
+from campaign.notes.errors import CannotTell
+from campaign.notes.findings import Coverage, Finding, Report
+from campaign.notes.history import open_history
+from campaign.notes.ledger import Ledger, read_ledger
+from campaign.notes.paths import Part
+from campaign.notes.plots import read_digest
+from campaign.notes.post import Post, split
+from campaign.notes.publish import check_published, read_published
+from campaign.notes.seal import Problem, check_seal
+from campaign.notes.sources import Sources, load
+
+CLOSE = 1e-9
+"""Relative difference up to which two numbers of readings.json are the same: machines differ in last bits."""
+
+
+def check(part: Part, *, history: bool = True) -> Report:
+    """Everything that is wrong with a part; raises what makes a check impossible.
+
+    The body is compared with fresh readings through numbers.json alone: neither the template nor the body's
+    hash is needed for that. `history=False` leaves git out, for a text that is being tried.
+    """
+    sources = load(part)
+    post, ledger, counts = read_kept(part)
+    findings, coverage = check_body(part, post, ledger, sources)
+    findings += _around(part, post, sources)
+    findings += _too_little(part, coverage, counts)
+    findings += _readings(part, sources)
+    findings += _plots(part, sources)
+    if history:
+        repository = open_history(part.campaign.root)
+        for problems in (check_seal, check_published, check_corrections):
+            findings += [_of(problem) for problem in problems(part, repository)]
+    if not findings:
+        findings += _template(part, post)
+    notes = []
+    if sources.data.origin != "measured":
+        notes.append(f"the data are {sources.data.origin}: order and seal are stated by the source, not proven here")
+    return Report(part.name, part.show(part.post), coverage, findings, notes)
+
+
+def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
+    """post.md and numbers.json as they lie on disk; CannotTell where one is missing."""
+    for path in (part.post, part.numbers):
+        if not path.is_file():
+            raise CannotTell(
+                f"{part.show(path)}: there is no such file; expected what `notes build` writes. "
+                f"Run `notes build {part.name}`, or restore it with `git checkout -- {part.show(path)}`."
+            )
+    post = split(part.post.read_bytes().decode("utf-8", errors="replace"), part.show(part.post))
+    ledger, counts = read_ledger(part.numbers, part.show(part.numbers))
+    return post, ledger, counts
+
+
+def check_body(part: Part, post: Post, ledger: Ledger, sources: Sources) -> tuple[list[Finding], Coverage]:
+    """Findings of the body against fresh readings, and the coverage."""
+    where = Where(part.show(part.post), 1 + post.text.count("\n", 0, post.body_start), _mend(part))
+    compared = compare(post.body, ledger, sources.readings, sources.names, where)
+    return list(compared.findings), compared.coverage
+
+
+def _mend(part: Part) -> str:
+    if read_published(part):
+        return f"git checkout -- {part.show(part.post)} (an edited text) or notes correct {part.name} (changed data)"
+    return f"notes build {part.name}"
+
+
+def _around(part: Part, post: Post, sources: Sources) -> Iterator[Finding]:
+    """Findings of the banner and the dated entries, which are made from the files of the part."""
+    wanted = assemble(part, post.body, sources)
+    for name, found, expected, before in (
+        ("banner", post.banner, wanted.banner, ""),
+        ("entries", post.entries, wanted.entries, post.text[: len(post.text) - len(post.entries)]),
+    ):
+        if found == expected:
+            continue
+        line, said, should = _first_difference(found, expected)
+        yield Finding(
+            "stale",
+            part.show(part.post),
+            before.count("\n") + line,
+            1,
+            said,
+            should,
+            f"the {name} that published.toml and corrections.toml give",
+            f"notes build {part.name}",
+        )
+
+
+def _first_difference(found: str, expected: str) -> tuple[int, str, str]:
+    """Line number and both lines where two texts first differ."""
+    old, new = found.split("\n"), expected.split("\n")
+    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return at + 1, old[at] if at < len(old) else "", new[at] if at < len(new) else ""
+
+
+def _too_little(part: Part, coverage: Coverage, counts: dict[str, int]) -> Iterator[Finding]:
+    """Nothing to check is a failure, and so are fewer numbers than at the build or at publication."""
+    published = read_published(part)
+    before = max(counts.get("numbers", 0), published.numbers if published else 0)
+    if coverage.numbers == 0 or coverage.numbers < before:
+        yield Finding(
+            "nothing",
+            part.show(part.post),
+            1,
+            1,
+            f"{coverage.numbers} numbers",
+            f"at least {before or 1}",
+            "the count at the build",
+            _mend(part),
+        )
+
+
+def _readings(part: Part, sources: Sources) -> Iterator[Finding]:
+    """The first reading of readings.json that recomputation does not give, and a changed data file."""
+    shown, mend = part.show(part.readings), f"notes build {part.name}"
+    if not part.readings.is_file():
+        raise CannotTell(f"{shown}: there is no such file; expected the readings as built. Run `{mend}`.")
+    try:
+        found = json.loads(part.readings.read_bytes())
+        kept, files = {r["id"]: r for r in found["readings"]}, found["data"]
+    except (ValueError, KeyError, TypeError):
+        yield Finding("stale", shown, 1, 1, "not a readings.json", "what notes build writes", "", mend)
+        return
+    wanted = json.loads(readings_json(sources))
+    for name, digest in wanted["data"].items():
+        if files.get(name) != digest:
+            path = part.show(part.folder / name)
+            yield Finding(
+                "stale",
+                path,
+                1,
+                1,
+                f"sha256 {digest[:12]}",
+                f"sha256 {str(files.get(name))[:12]} as built",
+                "the data's hash",
+                f"git checkout -- {path}, or {mend}",
+            )
+    for reading in wanted["readings"]:
+        if not _same(kept.pop(reading["id"], None), reading):
+            said = found and next((r.get("value") for r in found["readings"] if r["id"] == reading["id"]), "nothing")
+            yield Finding("stale", shown, 1, 1, str(said), str(reading["value"]), f"reading {reading['id']}", mend)
+            return
+    for name in kept:
+        yield Finding("stale", shown, 1, 1, name, "no such reading", "the plan", mend)
+        return
+
+
+def _same(found: object, wanted: object) -> bool:
+    """Equality of what JSON gives, numbers to the last bits of a machine."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() == wanted.keys() and all(_same(found[key], wanted[key]) for key in wanted)
+    if isinstance(found, list) and isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(_same, found, wanted))
+    if isinstance(found, float) and isinstance(wanted, float):
+        return abs(found - wanted) <= CLOSE * max(abs(found), abs(wanted), 1e-6)
+    return type(found) is type(wanted) and found == wanted
+
+
+def _plots(part: Part, sources: Sources) -> Iterator[Finding]:
+    """Plots that are missing or were drawn from other points."""
+    for spec in plotting.plots_of(sources.plan, part):
+        path = part.plots / f"{spec.name}.svg"
+        found = read_digest(path.read_text(encoding="utf-8")) if path.is_file() else None
+        wanted = plotting.digest(spec, sources.readings)
+        if found != wanted:
+            yield Finding(
+                "stale",
+                part.show(path),
+                1,
+                1,
+                str(found)[:12],
+                wanted[:12],
+                "the points' digest",
+                f"notes build {part.name}",
+            )
+
+
+def _template(part: Part, post: Post) -> Iterator[Finding]:
+    """Where the template is at hand and gives another body than the one that lies there."""
+    if not part.template.is_file():
+        return
+    wanted = build(part).post.body
+    if wanted != post.body:
+        line, said, should = _first_difference(post.body, wanted)
+        first = post.text.count("\n", 0, post.body_start)
+        yield Finding(
+            "stale",
+            part.show(part.post),
+            first + line,
+            1,
+            said,
+            should,
+            "the template as it is now",
+            f"notes build {part.name}",
+            warning=read_published(part) is not None,
+        )
+
+
+def _of(problem: Problem) -> Finding:
+    return Finding(
+        "kept", problem.path, problem.line or 1, 1, problem.said, problem.expected, problem.code, problem.mend
+    )

@@ -1,0 +1,332 @@
+"""The `notes` command: from plan to published, checked text. Exit codes are decided here and nowhere else."""
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from campaign.kernels.errors import CampaignError
+from campaign.notes.errors import CannotTell
+from campaign.notes.findings import CODES, Report
+from campaign.notes.paths import Campaign, Part
+
+OK, FINDINGS, WRONG_USE, CANNOT_TELL = 0, 1, 2, 3
+
+EXIT_CODES = """\b
+Exit codes: 0 as it should be; 1 findings; 2 wrong use or unreadable input;
+3 cannot tell (a shallow clone, data that is not here)."""
+
+
+class _Group(click.Group):
+    """Commands in the order of a part's life, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return ["new", "list", "seal", "read", "build", "check", "why", "publish", "correct"]
+
+
+@click.group(cls=_Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="campaign-notes", prog_name="notes")
+def main() -> None:
+    """Carry a measurement campaign from question to published, dated note.
+
+    A campaign is a folder with campaign.toml and parts/. Work in it, or in any folder below. A PART is named
+    part-5, parts/part-5 or 5. The usual way: new, (write the plan), seal, (measure), read, build, check,
+    publish; later, correct.
+    """
+
+
+def _command(*decorators: Callable[[Any], Any]) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command whose errors become messages and whose result becomes the exit code."""
+
+    def wrap(function: Callable[..., int | None]) -> click.Command:
+        @functools.wraps(function)
+        def run(**options: Any) -> None:
+            try:
+                code = function(Campaign.above(Path.cwd()), **options)
+            except CannotTell as wrong:
+                click.echo(f"notes: cannot tell: {wrong}", err=True)
+                sys.exit(CANNOT_TELL)
+            except CampaignError as wrong:
+                click.echo(f"notes: {wrong}", err=True)
+                sys.exit(WRONG_USE)
+            except OSError as wrong:
+                click.echo(
+                    f"notes: {wrong.filename or ''}: {wrong.strerror}. Nothing was lost; mend it and run again.",
+                    err=True,
+                )
+                sys.exit(WRONG_USE)
+            sys.exit(code or OK)
+
+        command: Any = run
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return main.command(name=function.__name__.rstrip("_"), epilog=EXIT_CODES)(command)
+
+    return wrap
+
+
+_part = click.argument("part")
+
+
+@_command(
+    _part,
+    click.option("--from", "like", metavar="PART", help="Take plan, facts, prose and credits over from this part."),
+)
+def new(campaign: Campaign, part: str, like: str | None) -> None:
+    """Make the folder of a new part, with files that say what belongs into them."""
+    from campaign.notes.new import new_part
+
+    written = new_part(campaign, part, datetime.now(UTC).date(), like)
+    for path in written:
+        click.echo(f"wrote {path.relative_to(campaign.root)}")
+    click.echo("next: write plan.toml, commit it, then `notes seal`")
+
+
+@_command()
+def list_(campaign: Campaign) -> None:
+    """List the parts: date, state, numbers, corrections, title."""
+    from campaign.notes.listing import listing
+
+    click.echo(listing(campaign))
+
+
+@_command(
+    _part,
+    click.option(
+        "--origin",
+        type=click.Choice(["measured", "reconstructed", "stated"]),
+        default="measured",
+        show_default=True,
+        help="Where the data come from; anything but measured proves no order.",
+    ),
+    click.option(
+        "--sealed",
+        metavar="TIME",
+        help="For reconstructed or stated data: when the source says the plan "
+        "was sealed, with its zone (2026-11-06T04:00:00Z). Measured: now.",
+    ),
+    click.option("--commit/--no-commit", "commit", default=True, help="Commit seal.toml (default) or leave it."),
+)
+def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, commit: bool) -> None:
+    """Seal a part's plan before its first row: it must be committed, and never changes again."""
+    from campaign.notes.history import open_history, require_history
+    from campaign.notes.seal import make_seal, write_seal
+    from campaign.notes.sources import check_plan_computes
+
+    found = campaign.part(part)
+    check_plan_computes(found)
+    history = open_history(campaign.root)
+    moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
+    made = make_seal(found, origin=origin, sealed=moment, repo=history)  # type: ignore[arg-type]
+    write_seal(found, made)
+    click.echo(f"sealed {found.show(found.plan)}: sha256 {made.plan_sha256[:12]}, in commit {made.commit[:12]}")
+    click.echo(made.note)
+    if commit:
+        done = require_history(history, "A seal").commit([found.seal], f"Seal the plan of {found.title}")
+        click.echo(f"committed as {done[:12]}")
+
+
+@_command(
+    _part,
+    click.option("--json", "as_json", is_flag=True, help="Everything that readings.json holds, freshly computed."),
+    click.option("--all", "everything", is_flag=True, help="Every member of long families."),
+)
+def read(campaign: Campaign, part: str, as_json: bool, everything: bool) -> None:
+    """Compute a part's readings from its data and print them; nothing is written."""
+    from campaign.notes.build import readings_json
+    from campaign.notes.readout import readout
+    from campaign.notes.sources import load
+
+    sources = load(campaign.part(part))
+    if as_json:
+        click.echo(readings_json(sources), nl=False)
+        return
+    click.echo(f"{sources.part.title}: {sources.facts.post.title}")
+    click.echo(f"data: {sources.data.origin}, sha256 {sources.data.digest[:12]}")
+    click.echo()
+    click.echo(readout(sources, everything=everything))
+
+
+@_command(_part)
+def build(campaign: Campaign, part: str) -> int:
+    """Build a part's post and page from its plan, data and prose.
+
+    A published body is never changed: then only banner, entries and page are made anew, and where the data give
+    another text now that text is written below build/ to be looked at.
+    """
+    from campaign.notes import building
+
+    outcome = building.build_part(campaign.part(part))
+    for line in outcome.lines:
+        click.echo(line)
+    return FINDINGS if outcome.differs else OK
+
+
+@_command(
+    click.argument("parts", nargs=-1, metavar="[PART]..."),
+    click.option(
+        "--selftest", "prove", is_flag=True, help="Change every digit of the text and count how many are found."
+    ),
+    click.option("--words", is_flag=True, help="List every comparing word beside a number that no claim binds."),
+    click.option("--json", "as_json", is_flag=True, help="Print findings and coverage as JSON, a line for each part."),
+)
+def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, as_json: bool) -> int:
+    """Compare published text with a fresh recomputation; without a PART, of every part.
+
+    Every number, number word, bound word, unit and table cell is compared; so are seals, published text and
+    corrections against git.
+    """
+    from campaign.notes.check import check as check_part
+    from campaign.notes.selftest import selftest
+
+    chosen = [campaign.part(part) for part in parts] or campaign.parts()
+    if not chosen:
+        raise CannotTell(f"{campaign.parts_folder}: no part; expected at least one. `notes new part-1` makes one.")
+    codes = []
+    for part in chosen:
+        try:
+            report = check_part(part)
+        except CannotTell as wrong:
+            click.echo(f"{part.name}: cannot tell: {wrong}", err=True)
+            codes.append(CANNOT_TELL)
+            continue
+        _show(report, as_json, words)
+        codes.append(FINDINGS if report.failed else OK)
+        if prove and not report.failed:
+            result = selftest(part)
+            click.echo(f"{part.name}: {result}")
+            for mutant in result.missed:
+                click.echo(f"  missed: body line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
+            codes.append(OK if result.passed else FINDINGS)
+    return next((code for code in (FINDINGS, CANNOT_TELL) if code in codes), OK)
+
+
+def _show(report: Report, as_json: bool, words: bool) -> None:
+    if as_json:
+        said = {
+            "part": report.part,
+            "coverage": report.coverage.counts(),
+            "findings": [vars(f) for f in report.findings],
+        }
+        click.echo(json.dumps(said, ensure_ascii=False))
+        return
+    loose = [finding for finding in report.findings if finding.code == "claim"]
+    shown = [finding for finding in report.findings if words or finding.code != "claim"]
+    for finding in shown:
+        click.echo(click.style("warning ", fg="yellow") + str(finding) if finding.warning else str(finding))
+    errors = sum(not finding.warning for finding in report.findings)
+    for code in dict.fromkeys(finding.code for finding in shown):
+        click.echo(f"  {code}: {CODES[code]}")
+    click.echo(f"{report.part}: {report.coverage}")
+    if loose and not words:
+        click.echo(f"{report.part}: {len(loose)} comparing words stand beside numbers unbound; --words lists them")
+    for note in report.notes:
+        click.echo(f"{report.part}: {note}")
+    click.echo(f"{report.part}: {errors or 'no'} finding{'' if errors == 1 else 's'} in {report.post}")
+
+
+@_command(click.argument("target"), click.argument("text", required=False))
+def why(campaign: Campaign, target: str, text: str | None) -> None:
+    """Show where a printed number comes from.
+
+    TARGET is a part with the number as printed (`notes why part-5 0.314`), or a place in its post.md
+    (`notes why part-5:41:17`, or `part-5:41` for a whole line).
+    """
+    from campaign.notes.errors import UsageError
+    from campaign.notes.why import parse_target
+    from campaign.notes.why import why as explain
+
+    name, line, column = parse_target(target)
+    if text is None and line is None:
+        raise UsageError(
+            f"{target}: no number named; expected `notes why {target} 0.314` or `notes why {target}:41:17`."
+        )
+    for said in explain(campaign.part(name), text, line, column):
+        click.echo(said)
+
+
+@_command(
+    _part,
+    click.option(
+        "--date", "day", metavar="DATE", help="Date of publication (2026-11-07); the post's date where not given."
+    ),
+    click.option("--commit/--no-commit", "commit", default=True, help="Commit the publication (default) or leave it."),
+)
+def publish(campaign: Campaign, part: str, day: str | None, commit: bool) -> int:
+    """Freeze a part's body: its bytes are hashed, git holds them, and they never change again."""
+    from campaign.notes import building
+
+    found = campaign.part(part)
+    outcome = building.publish_part(found, _day(day, "--date") if day else None, commit=commit)
+    for line in outcome.lines:
+        click.echo(line)
+    return FINDINGS if outcome.differs else OK
+
+
+@_command(
+    _part,
+    click.option("--said", required=True, help="The words of the published text, exactly and unmistakably."),
+    click.option("--says", required=True, help='What is right; numbers as quotes: {{ q("saving.low") }}.'),
+    click.option("--because", required=True, help="Why it is so."),
+    click.option("--reported-by", required=True, help="Who found it."),
+    click.option("--date", "day", required=True, metavar="DATE", help="Date of the correction (2026-11-07)."),
+    click.option("--caused-by", metavar="PART", help="The part whose work led to it."),
+    click.option("--commit/--no-commit", "commit", default=True, help="Commit the entry (default) or leave it."),
+)
+def correct(
+    campaign: Campaign,
+    part: str,
+    said: str,
+    says: str,
+    because: str,
+    reported_by: str,
+    day: str,
+    caused_by: str | None,
+    commit: bool,
+) -> None:
+    """Append a dated correction to a published part; its text stays as it was."""
+    from campaign.notes import building
+
+    found = campaign.part(part)
+    causing: Part | None = campaign.part(caused_by) if caused_by else None
+    lines = building.correct_part(
+        found,
+        day=_day(day, "--date"),
+        recorded=datetime.now(UTC).replace(microsecond=0),
+        said=said,
+        says=says,
+        because=because,
+        reported_by=reported_by,
+        caused_by=causing.name if causing else None,
+        commit=commit,
+    )
+    for line in lines:
+        click.echo(line)
+
+
+def _day(said: str, option: str) -> date:
+    from campaign.notes.errors import UsageError
+
+    try:
+        return date.fromisoformat(said)
+    except ValueError:
+        raise UsageError(f"{option}: {said!r} is no date; expected one as 2026-11-07. Correct it.") from None
+
+
+def _moment(said: str, option: str) -> datetime:
+    from campaign.notes.errors import UsageError
+
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UsageError(
+            f"{option}: {said!r} is no time with a zone; expected one as 2026-11-06T04:00:00Z. Correct it."
+        )
+    return moment

@@ -1,0 +1,300 @@
+"""Comparing a body, as a reader sees it, with the ledger and fresh readings: place by place.
+
+The expected body is the ledger's literal text with what its sources give now in the places. Where the body
+differs from it, the difference is a finding when it touches a bound place, a number, a number word or a
+comparing word; other words are the body hash's business. Apart from that, every number in the body must lie
+in a place, be a declared name, or be structure.
+"""
+
+import difflib
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from campaign.analysis.errors import ReadingError
+from campaign.analysis.readings import Readings
+from campaign.notes.errors import TemplateError
+from campaign.notes.findings import Coverage, Finding
+from campaign.notes.ledger import Ledger
+from campaign.notes.numbers import Token, find
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
+"""Units whose sign in the text can be compared with a reading's unit."""
+_SAME_UNIT = {"us": "µs", "μs": "µs"}
+
+
+@dataclass(frozen=True)
+class Where:
+    """Which file the body lies in, and how its findings are mended."""
+
+    path: str
+    first_line: int
+    """Line of the file on which the body begins."""
+    mend: str
+
+
+@dataclass(frozen=True)
+class _Region:
+    """A stretch of the expected body and the stretch of the actual one that stands in its place."""
+
+    start: int
+    end: int
+    actual_start: int
+    actual_end: int
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether it changes something in [start, end) of the expected body, or inserts inside it."""
+        if self.start == self.end:
+            return start < self.start < end
+        return self.start < end and start < self.end
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Findings of one body and what was covered."""
+
+    findings: tuple[Finding, ...]
+    coverage: Coverage
+
+
+@lru_cache(maxsize=8)
+def _tokens(text: str, names: tuple[str, ...]) -> tuple[Token, ...]:
+    return tuple(find(text, names))
+
+
+def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str], where: Where) -> Comparison:
+    """What is wrong in `body`, and how many of its numbers are bound."""
+    findings: list[Finding] = []
+    texts: list[str] = []
+    for place, (start, _) in zip(ledger.places, ledger.spans(), strict=True):
+        try:
+            texts.append(place.fresh(readings))
+        except (ReadingError, TemplateError) as wrong:
+            line, column = _line_column(ledger.body(), start)
+            findings.append(
+                Finding(
+                    "gone",
+                    where.path,
+                    where.first_line + line - 1,
+                    column,
+                    place.text,
+                    str(wrong),
+                    place.source,
+                    where.mend,
+                )
+            )
+            texts.append(place.text)
+    checker = _Checker(body, ledger, texts, readings, tuple(names), where)
+    findings += checker.changed()
+    unbound, coverage = checker.covered()
+    return Comparison(tuple(sorted([*findings, *unbound], key=lambda f: (f.line, f.column))), coverage)
+
+
+class _Checker:
+    def __init__(
+        self,
+        body: str,
+        ledger: Ledger,
+        texts: list[str],
+        readings: Readings,
+        names: tuple[str, ...],
+        where: Where,
+    ) -> None:
+        self.body = body
+        self.ledger = ledger
+        self.texts = texts
+        self.readings = readings
+        self.where = where
+        self.expected = ledger.body(texts)
+        self.spans = ledger.spans(texts)
+        self.regions = _regions(self.expected, body)
+        self.names = names
+        self.tokens = _tokens(body, names)
+
+    def changed(self) -> Iterator[Finding]:
+        """A finding for every difference that touches a place or a number or a word that counts."""
+        expected_tokens = _tokens(self.expected, self.names) if self.regions else ()
+        for region in self.regions:
+            places = [i for i, span in enumerate(self.spans) if region.touches(*span)]
+            for index in places:
+                start, end = self._actual_of(region, self.spans[index])
+                yield self._finding("changed", start, self.body[start:end], self.texts[index], self._source(index))
+            if places:
+                continue
+            was = [t for t in expected_tokens if region.touches(t.start, t.noun_end) or _abuts(region, t)]
+            now = [t for t in self.tokens if _inside(t, region)]
+            if not was and not now:
+                continue
+            said = self.body[region.actual_start : region.actual_end] if not now else _span(self.body, now)
+            wanted = self.expected[region.start : region.end] if not was else _span(self.expected, was)
+            bound = [
+                i for t in was for i, (start, end) in enumerate(self.spans) if t.start < end and start < t.noun_end
+            ]
+            code = "changed" if bound else _code(was or now)
+            source = self._source(bound[0]) if bound else "the text as it was built"
+            yield self._finding(code, (now[0].start if now else region.actual_start), said, wanted, source)
+
+    def covered(self) -> tuple[list[Finding], Coverage]:
+        """Findings for numbers that nothing binds, and the count of all."""
+        findings: list[Finding] = []
+        count = dict.fromkeys(("quoted", "facts", "structure", "names", "unbound", "words", "words_bound"), 0)
+        places = self._actual_places()
+        starts = [start for start, _, _ in places]
+        with_numbers = {token.block for token in self.tokens if token.role in ("number", "word")}
+        for token in self.tokens:
+            at = bisect_right(starts, token.core_start) - 1
+            inside = at >= 0 and token.core_start < places[at][1]
+            whole = inside and token.core_end <= places[at][1]
+            place = self.ledger.places[places[at][2]] if inside else None
+            if token.role == "comparing":
+                count["words"] += 1
+                count["words_bound"] += inside
+                if not inside and token.block in with_numbers:
+                    findings.append(self._loose(token))
+            elif token.role == "structure":
+                count["facts" if inside else "structure"] += 1
+            elif token.role == "name" or (token.role == "undeclared" and inside):
+                count["names"] += 1
+            elif place is not None and whole:
+                count["facts" if place.kind == "fact" else "quoted"] += 1
+                findings += self._unit(token, place.source)
+            else:
+                count["unbound"] += 1
+                if not any(
+                    region.actual_start <= token.end and token.start <= region.actual_end for region in self.regions
+                ):
+                    findings.append(self._unbound(token, inside))
+        numbers = count["quoted"] + count["facts"] + count["structure"] + count["unbound"]
+        return findings, Coverage(numbers, **count)
+
+    def _actual_places(self) -> list[tuple[int, int, int]]:
+        """Start and end in the actual body, and index, of every place."""
+        found = []
+        for index, (start, end) in enumerate(self.spans):
+            shift_start, shift_end = self._shift(start), self._shift(end)
+            found.append((start + shift_start, max(end + shift_end, start + shift_start), index))
+        return found
+
+    def _shift(self, at: int) -> int:
+        """How far offset `at` of the expected body is moved in the actual one."""
+        shift = 0
+        for region in self.regions:
+            if region.end <= at:
+                shift = region.actual_end - region.end
+            elif region.start < at:
+                return region.actual_start - region.start
+        return shift
+
+    def _actual_of(self, region: _Region, span: tuple[int, int]) -> tuple[int, int]:
+        """Where the place at `span` of the expected body lies in the actual one."""
+        before = max(0, region.start - span[0])
+        after = max(0, span[1] - region.end)
+        return region.actual_start - before, region.actual_end + after
+
+    def _source(self, index: int) -> str:
+        place = self.ledger.places[index]
+        if place.kind == "claim":
+            return f"claim {place.source}"
+        return f"{place.kind} {place.source}"
+
+    def _unit(self, token: Token, source: str) -> Iterator[Finding]:
+        unit = token.unit or ""
+        if unit not in _UNIT_SIGNS or source not in self.readings:
+            return
+        expected = re.split(r"[/ ]", self.readings[source].unit)[0]
+        if expected in _UNIT_SIGNS and _SAME_UNIT.get(unit, unit) != _SAME_UNIT.get(expected, expected):
+            yield self._finding("unit", token.start, token.text, f"a number in {self.readings[source].unit}", source)
+
+    def _unbound(self, token: Token, inside: bool) -> Finding:
+        if token.role == "undeclared":
+            mend = f"declare {token.text!r} in facts.toml under names, or correct it"
+            return self._finding("undeclared", token.start, token.text, "a declared name", "", mend)
+        if inside:
+            return self._finding("unbound", token.start, token.text, "digits that all come from the quote", "")
+        mend = 'quote a reading or fact in the template, {{ q("...") }}, and build again'
+        return self._finding("unbound", token.start, token.text, "a number bound to a reading, fact or name", "", mend)
+
+    def _loose(self, token: Token) -> Finding:
+        line, column = _line_column(self.body, token.start)
+        return Finding(
+            "claim",
+            self.where.path,
+            self.where.first_line + line - 1,
+            column,
+            token.text,
+            "a comparing word beside numbers that a claim binds",
+            "",
+            'write it as {{ claim("…", "' + token.text + '") }} in the template',
+            warning=True,
+        )
+
+    def _finding(self, code: str, at: int, said: str, expected: str, source: str, mend: str = "") -> Finding:
+        line, column = _line_column(self.body, at)
+        return Finding(
+            code,
+            self.where.path,
+            self.where.first_line + line - 1,
+            column,
+            said,
+            expected,
+            source,
+            mend or self.where.mend,
+        )
+
+
+def _code(tokens: Sequence[Token]) -> str:
+    roles = {token.role for token in tokens}
+    if roles <= {"word", "comparing"}:
+        return "word"
+    return "unbound" if "number" in roles else "structure"
+
+
+def _abuts(region: _Region, token: Token) -> bool:
+    """Whether the region replaces or inserts something directly at an end of the token's digits or noun."""
+    return region.start == region.end and region.start in (token.start, token.end)
+
+
+def _inside(token: Token, region: _Region) -> bool:
+    """Whether what stands in the region now is part of the token."""
+    if region.actual_start == region.actual_end:
+        return False
+    return token.start < region.actual_end and region.actual_start < token.noun_end
+
+
+def _span(text: str, tokens: Sequence[Token]) -> str:
+    return text[min(t.start for t in tokens) : max(t.noun_end for t in tokens)]
+
+
+def _line_column(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _regions(expected: str, actual: str) -> list[_Region]:
+    """The stretches in which `actual` differs from `expected`, by words, in order."""
+    if expected == actual:
+        return []
+    old, new = _WORDS.findall(expected), _WORDS.findall(actual)
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_at, new_at = _offsets(old), _offsets(new)
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
+    return [
+        _Region(old_at[head + i1], old_at[head + i2], new_at[head + j1], new_at[head + j2])
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _offsets(words: Sequence[str]) -> list[int]:
+    offsets = [0]
+    for word in words:
+        offsets.append(offsets[-1] + len(word))
+    return offsets

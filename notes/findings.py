@@ -1,0 +1,92 @@
+"""Findings: single things that a check disagrees with, and how a person reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CODES = {
+    "changed": "a bound place does not hold what its source gives",
+    "structure": "a date, name or other fixed number was changed",
+    "word": "a number word or comparing word was changed",
+    "unbound": "a number that comes from nothing",
+    "undeclared": "a name with digits that is declared nowhere",
+    "unit": "a number's unit is not its reading's",
+    "gone": "a place's reading is no longer declared",
+    "stale": "a built file is not what the build gives now",
+    "kept": "kept text, a seal or an entry was changed",
+    "nothing": "nothing to check was found, or less than before",
+    "claim": "a comparing word that no claim binds",
+}
+"""Every kind of finding and what it means."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a check disagrees with."""
+
+    code: str
+    """One of CODES."""
+    path: str
+    """The file, as a person at the campaign's root types it."""
+    line: int
+    column: int
+    said: str
+    """What stands there."""
+    expected: str
+    """What recomputation gives, or what was expected."""
+    source: str
+    """The reading, fact or rule that the place is bound to; may be empty."""
+    mend: str
+    """The command that mends it."""
+    warning: bool = False
+    """Whether it only informs."""
+
+    def __str__(self) -> str:
+        source = f" ({self.source})" if self.source else ""
+        return (
+            f"{self.path}:{self.line}:{self.column}: {self.code}: "
+            f"said {self.said!r}, expected {self.expected!r}{source}. To mend: {self.mend}"
+        )
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a check covered: the denominator of its findings."""
+
+    numbers: int
+    """Numbers and number words that a reader sees in the body."""
+    quoted: int
+    facts: int
+    structure: int
+    names: int
+    """Declared names with digits; not counted among the numbers."""
+    unbound: int
+    words: int
+    """Comparing words and verdict words."""
+    words_bound: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.numbers} numbers: {self.quoted} quoted, {self.facts} facts, {self.structure} structure, "
+            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound; {self.names} names"
+        )
+
+    def counts(self) -> dict[str, int]:
+        """As numbers.json holds it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check of one part found."""
+
+    part: str
+    post: str
+    coverage: Coverage
+    findings: Sequence[Finding]
+    notes: Sequence[str] = ()
+    """What a reader of the report should know: an origin that proves nothing, say."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything but warnings was found."""
+        return any(not finding.warning for finding in self.findings)

@@ -1,0 +1,147 @@
+"""numbers.json: where each quoted place of a body stands and what it comes from.
+
+Together with the literal text between the places the ledger holds the body as it was built, so that a body
+can be compared place by place without the template.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.analysis.expressions import Undefined, parse
+from campaign.analysis.readings import Readings
+from campaign.notes.errors import UsageError
+from campaign.notes.quote import print_reading
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place in a body that is produced from a reading, a fact or a claim."""
+
+    text: str
+    """What was printed there."""
+    kind: str
+    """reading, constant, fact or claim."""
+    source: str
+    """The id of the reading, or the claim's expression."""
+    format: str = ""
+    """The format that the quote names; empty where it takes the reading's own."""
+    word: str = ""
+    """A claim's word while it is true."""
+    otherwise: str = ""
+    """A claim's word while it is false; empty where a false claim may not be printed."""
+
+    def fresh(self, readings: Readings) -> str:
+        """What should stand here for `readings`; `⟨not true⟩` for a claim that does not hold.
+
+        Raises ReadingError where the reading is gone.
+        """
+        if self.kind != "claim":
+            return print_reading(readings[self.source], self.format or None)
+        return self.word if claim_holds(self.source, readings) else self.otherwise or NOT_TRUE
+
+
+NOT_TRUE = "⟨not true⟩"
+
+
+def claim_holds(expression: str, readings: Readings) -> bool:
+    """Whether the claim is true of the readings; a claim over something unresolved is not."""
+    try:
+        return bool(parse(expression).value(lambda name: values_of(readings, name)))
+    except Undefined:
+        return False
+
+
+def values_of(readings: Readings, name: str) -> Any:
+    """The value of an id, or the values of all ids that a pattern fits."""
+    found = [readings[one].value for one in readings.matching(name)] if "*" in name else readings[name].value
+    missing = found is None or (isinstance(found, list) and None in found)
+    if missing:
+        raise Undefined(f"{name} is not resolved")
+    return found
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The places of a body in reading order, with the literal text around them."""
+
+    places: tuple[Place, ...]
+    literals: tuple[str, ...]
+    """One more than places: before the first, between each two, after the last."""
+
+    def body(self, texts: list[str] | None = None) -> str:
+        """The body with `texts` in its places (with what was printed, where none are given)."""
+        printed = [place.text for place in self.places] if texts is None else texts
+        pieces = [self.literals[0]]
+        for text, literal in zip(printed, self.literals[1:], strict=True):
+            pieces += [text, literal]
+        return "".join(pieces)
+
+    def spans(self, texts: list[str] | None = None) -> list[tuple[int, int]]:
+        """Start and end of each place in `body(texts)`."""
+        spans, at = [], len(self.literals[0])
+        printed = [place.text for place in self.places] if texts is None else texts
+        for text, literal in zip(printed, self.literals[1:], strict=True):
+            spans.append((at, at + len(text)))
+            at += len(text) + len(literal)
+        return spans
+
+    def to_json(self, counts: dict[str, int]) -> str:
+        """The text of numbers.json; lines are counted from the body's first."""
+        return (
+            json.dumps(
+                {
+                    "schema": SCHEMA,
+                    "counts": counts,
+                    "places": list(self._described()),
+                    "after": self.literals[-1],
+                },
+                ensure_ascii=False,
+                indent=1,
+            )
+            + "\n"
+        )
+
+    def _described(self) -> Iterator[dict[str, Any]]:
+        body = self.body()
+        for place, literal, (start, _) in zip(self.places, self.literals, self.spans(), strict=False):
+            line_start = body.rfind("\n", 0, start) + 1
+            said: dict[str, Any] = {
+                "line": body.count("\n", 0, start) + 1,
+                "column": start - line_start + 1,
+                "text": place.text,
+                "kind": place.kind,
+                "source": place.source,
+            }
+            said |= {key: value for key in ("format", "word", "otherwise") if (value := getattr(place, key))}
+            yield said | {"before": literal}
+
+
+def read_ledger(path: Path, shown: str) -> tuple[Ledger, dict[str, int]]:
+    """The ledger in a numbers.json, and the counts at its build."""
+    try:
+        said = json.loads(path.read_bytes())
+        if said["schema"] != SCHEMA:
+            raise UsageError(f"{shown}: schema {said['schema']}; expected {SCHEMA}. Build the part again.")
+        places = tuple(
+            Place(
+                entry["text"],
+                entry["kind"],
+                entry["source"],
+                entry.get("format", ""),
+                entry.get("word", ""),
+                entry.get("otherwise", ""),
+            )
+            for entry in said["places"]
+        )
+        literals = (*(entry["before"] for entry in said["places"]), said["after"])
+        return Ledger(places, literals), said["counts"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as wrong:
+        raise UsageError(
+            f"{shown}: not a numbers.json ({type(wrong).__name__}: {wrong}); expected what `notes build` writes. "
+            f"Restore it with `git checkout -- {shown}`."
+        ) from None

@@ -1,0 +1,44 @@
+"""A new part: its folder with files that say what belongs into them."""
+
+import shutil
+from datetime import date
+from pathlib import Path
+
+from campaign.notes.build import package_template
+from campaign.notes.errors import UsageError
+from campaign.notes.files import write_text
+from campaign.notes.paths import Campaign, Part, part_name
+
+COPIED = ("plan.toml", "facts.toml", "post.md.j2", "credits.toml")
+"""What a new part takes over from an earlier one; rows, seal and publication are its own."""
+
+
+def new_part(campaign: Campaign, said: str, today: date, like: str | None = None) -> list[Path]:
+    """The files written for a new part: a skeleton, or plan, facts, prose and credits of the part `like`."""
+    part = Part(campaign, part_name(said))
+    if part.folder.exists():
+        raise UsageError(f"{part.show(part.folder)}: is there already; expected a new name. Choose another number.")
+    texts: dict[str, str] = {}
+    if like is not None:
+        source = campaign.part(like)
+        texts = {name: (source.folder / name).read_text("utf-8") for name in COPIED if (source.folder / name).is_file()}
+    else:
+        for name in COPIED:
+            skeleton = package_template(f"new/{name}")
+            assert skeleton is not None, f"the program comes with templates/new/{name}"
+            texts[name] = skeleton.replace("@DATE@", today.isoformat()).replace("@PART@", part.title)
+    texts["data/README.md"] = (
+        f"# The data of {part.title}\n\nWhat each file holds, where it comes from, and in which units.\n"
+    )
+    texts["data/run.json"] = '{\n "origin": "measured"\n}\n'
+    written = []
+    try:
+        for name, text in texts.items():
+            path = part.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, text)
+            written.append(path)
+    except OSError:
+        shutil.rmtree(part.folder, ignore_errors=True)
+        raise
+    return written

@@ -1,0 +1,44 @@
+"""The table of readings that a person reads in a terminal."""
+
+from campaign.analysis.readings import Reading
+from campaign.notes.quote import NOT_RESOLVED, print_reading
+from campaign.notes.sources import Sources
+from campaign.notes.tables import table
+
+FAMILY = 12
+"""A family with more members than this is shown by its first ones, unless all are asked for."""
+
+
+def readout(sources: Sources, *, everything: bool = False) -> str:
+    """Every constant and reading: value as printed, interval, n, unit, warnings."""
+    names = list(sources.computed)
+    shown, hidden = (names, 0) if everything else _without_long_families(names)
+    rows = [_row(sources.readings[name]) for name in shown]
+    text = table(("reading", "value", "interval", "n", "unit", "warnings"), rows, right=(1, 3))
+    return text + (f"\n… and {hidden} more of the same families: --all shows them" if hidden else "")
+
+
+def _without_long_families(names: list[str]) -> tuple[list[str], int]:
+    """The names without the later members of long families, and how many were left out."""
+    sizes: dict[str, int] = {}
+    kept = []
+    for name in names:
+        stem = name.split(".")[0]
+        sizes[stem] = sizes.get(stem, 0) + 1
+        if sizes[stem] <= FAMILY:
+            kept.append(name)
+    return kept, len(names) - len(kept)
+
+
+def _row(reading: Reading) -> tuple[str, str, str, str, str, str]:
+    lo, hi = reading.aspects.get("lo"), reading.aspects.get("hi")
+    interval = ""
+    if lo is not None and hi is not None:
+        low, high = (print_reading(Reading("end", end, print=reading.print or "d")) for end in (lo, hi))
+        interval = f"[{low}, {high}]"
+        interval += f" {reading.aspects['level']:g} %" if "level" in reading.aspects else " over runs"
+    n = str(reading.aspects["n"]) if "n" in reading.aspects else ""
+    if reading.value is None:
+        return reading.id, NOT_RESOLVED, "", n, reading.unit, reading.reason
+    unit = reading.unit + (" (plan)" if reading.role == "constant" else "")
+    return reading.id, print_reading(reading), interval, n, unit.strip(), "; ".join(reading.warnings)

@@ -1,0 +1,139 @@
+"""Everything that a post may quote, freshly read: plan, data, readings, facts, credits, the other parts."""
+
+import tomllib
+from dataclasses import dataclass
+from datetime import date
+
+from campaign.analysis.compute import read
+from campaign.analysis.readings import Reading, Readings
+from campaign.engine.data import Data, read_data
+from campaign.engine.plan import Plan, read_plan
+from campaign.notes.corrections import caused
+from campaign.notes.credits import credit_readings, read_credits
+from campaign.notes.errors import UsageError
+from campaign.notes.facts import Facts, fact_readings, read_facts
+from campaign.notes.paths import Part
+from campaign.notes.publish import read_published
+from campaign.notes.seal import Seal, read_seal, require_sealed_plan
+
+DIGEST_DIGITS = 12
+"""How many digits of the data's hash a post prints."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What stands behind a part's numbers."""
+
+    part: Part
+    plan: Plan
+    data: Data
+    facts: Facts
+    seal: Seal | None
+    readings: Readings
+    """Computed readings, constants, facts, credits, names of arms and parts: all that can be quoted."""
+    computed: tuple[str, ...]
+    """Ids of the constants and computed readings: what readings.json holds."""
+    names: tuple[str, ...]
+    """Declared names, whose digits are no numbers."""
+
+
+def load(part: Part) -> Sources:
+    """Read and compute everything of a part; the first thing that is wrong is raised, and nothing is written."""
+    plan = read_plan(part.plan, part.show(part.plan))
+    require_sealed_plan(part)
+    data = read_data(plan, part.folder, part.show)
+    seal = read_seal(part)
+    _refuse_rows_before_seal(part, plan, data, seal)
+    facts = read_facts(part)
+    computed = read(plan, data, part.show(part.plan))
+    quotable: dict[str, Reading] = {name: computed[name] for name in computed}
+    for more in (
+        fact_readings(facts),
+        credit_readings(read_credits(part)),
+        _arm_labels(plan),
+        _parts(part),
+        _provenance(data, seal),
+    ):
+        for name, reading in more.items():
+            if name in quotable:
+                raise UsageError(
+                    f"{part.show(part.facts)}: {name} is declared twice, as {quotable[name].role} and as "
+                    f"{reading.role}; expected each id once. Rename one."
+                )
+            quotable[name] = reading
+    names = (*campaign_names(part), *facts.names)
+    return Sources(part, plan, data, facts, seal, Readings(quotable, part.name), tuple(computed), names)
+
+
+def campaign_names(part: Part) -> list[str]:
+    """Names that campaign.toml declares for every part."""
+    settings = tomllib.loads((part.campaign.root / "campaign.toml").read_text())
+    return list(settings.get("names", []))
+
+
+def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | None) -> None:
+    if seal is None or data.origin != "measured" or "rows" not in data.tables:
+        return
+    rows = data.tables["rows"]
+    earlier_arms = [name for name, arm in plan.arms.items() if arm.earlier]
+    early = rows[(rows["started"] < seal.sealed) & ~rows["arm"].isin(earlier_arms)]
+    if len(early):
+        row = early.iloc[0]
+        raise UsageError(
+            f"{part.show(part.data / 'rows.csv')}: row {row['row']} started {row['started'].isoformat()}, before the "
+            f"plan was sealed on {seal.sealed.isoformat()}; expected measured rows only after the seal. "
+            "Leave the row out, or make it a yardstick (an arm with `earlier`)."
+        )
+
+
+def _arm_labels(plan: Plan) -> dict[str, Reading]:
+    return {
+        f"arm.{name}": Reading(f"arm.{name}", arm.label, role="constant", because=f"plan.toml: arms.{name}")
+        for name, arm in plan.arms.items()
+    }
+
+
+def _parts(part: Part) -> dict[str, Reading]:
+    """`part.4` as "Part 4", `part.4.published` as its date, and the dated corrections that it carries."""
+    found: dict[str, Reading] = {}
+
+    def add(name: str, value: str, fmt: str, where: Part) -> None:
+        found[name] = Reading(name, value, print=fmt, role="fact", because=where.show(where.folder))
+
+    for other in part.campaign.parts():
+        add(f"part.{other.number}", other.title, "s", other)
+        published = read_published(other)
+        if published and other.name != part.name:
+            add(f"part.{other.number}.published", _iso(published.date), "date", other)
+    entries = caused(part)
+    found["corrections.caused.n"] = Reading(
+        "corrections.caused.n", len(entries), "corrections", role="fact", because="corrections.toml of the other parts"
+    )
+    for other, entry in entries:
+        stem = f"correction.{other.number}.{entry.number}"
+        add(f"{stem}.label", f"correction {entry.number}", "s", other)
+        add(f"{stem}.date", _iso(entry.date), "date", other)
+        add(f"{stem}.because", entry.because, "s", other)
+        add(f"{stem}.says", entry.says, "s", other)
+    return found
+
+
+def _iso(day: date) -> str:
+    return day.isoformat()
+
+
+def _provenance(data: Data, seal: Seal | None) -> dict[str, Reading]:
+    found = {
+        "data.digest": Reading("data.digest", data.digest[:DIGEST_DIGITS], role="fact", because="sha256 over data/"),
+        "data.origin": Reading("data.origin", data.origin, role="fact", because="data/run.json"),
+    }
+    if seal:
+        found["seal.date"] = Reading(
+            "seal.date", seal.sealed.isoformat(), print="minute", role="fact", because="seal.toml"
+        )
+    return found
+
+
+def check_plan_computes(part: Part) -> None:
+    """Raise what is wrong with a plan that is about to be sealed, before its data exist."""
+    read_plan(part.plan, part.show(part.plan))
