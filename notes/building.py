@@ -6,7 +6,7 @@ from datetime import date, datetime
 from campaign.notes.build import Built, build, kept_post, write, write_page
 from campaign.notes.check import check
 from campaign.notes.corrections import append
-from campaign.notes.errors import UsageError
+from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.files import write_text
 from campaign.notes.history import open_history, require_history
 from campaign.notes.paths import Part
@@ -59,6 +59,8 @@ def _differs(built: Built) -> list[str]:
 def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
     """Check a part, freeze its body, and make its banner anew."""
     report = check(part)
+    if report.cannot_tell:
+        raise CannotTell(report.cannot_tell)
     if report.failed:
         return Outcome(
             (f"{part.name} has findings; `notes check {part.name}` shows them. Nothing was published.",), True
@@ -72,7 +74,8 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
     write_text(part.post, kept.text)
     page = write_page(built, kept)
     lines = [
-        f"published {part.title} as of {made.date}: body sha256 {made.body_sha256[:12]}, in commit {made.commit[:12]}",
+        f"published {part.title} as of {made.date}: body sha256 {str(made.body_sha256)[:12]}, "
+        f"in commit {made.commit[:12]}",
         f"  {part.show(part.post)}\n  {part.show(page)}",
     ]
     if commit:

@@ -22,29 +22,32 @@ CLOSE = 1e-9
 """Relative difference up to which two numbers of readings.json are the same: machines differ in last bits."""
 
 
-def check(part: Part, *, history: bool = True) -> Report:
+def check(part: Part) -> Report:
     """Everything that is wrong with a part; raises what makes a check impossible.
 
     The body is compared with fresh readings through numbers.json alone: neither the template nor the body's
-    hash is needed for that. `history=False` leaves git out, for a text that is being tried.
+    hash is needed for that. What git could not show is told in the report, beside what was found without it.
     """
     sources = load(part)
     post, ledger, counts = read_kept(part)
     findings, coverage = check_body(part, post, ledger, sources)
-    findings += _around(part, post, sources)
+    findings += check_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
     findings += _readings(part, sources)
     findings += _plots(part, sources)
-    if history:
+    cannot_tell = ""
+    try:
         repository = open_history(part.campaign.root)
         for problems in (check_seal, check_published, check_corrections):
             findings += [_of(problem) for problem in problems(part, repository)]
-    if not findings:
+    except CannotTell as why:
+        cannot_tell = str(why)
+    if not any(not finding.warning for finding in findings):
         findings += _template(part, post)
     notes = []
     if sources.data.origin != "measured":
         notes.append(f"the data are {sources.data.origin}: order and seal are stated by the source, not proven here")
-    return Report(part.name, part.show(part.post), coverage, findings, notes)
+    return Report(part.name, part.show(part.post), coverage, findings, cannot_tell, notes)
 
 
 def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
@@ -55,7 +58,8 @@ def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
                 f"{part.show(path)}: there is no such file; expected what `notes build` writes. "
                 f"Run `notes build {part.name}`, or restore it with `git checkout -- {part.show(path)}`."
             )
-    post = split(part.post.read_bytes().decode("utf-8", errors="replace"), part.show(part.post))
+    text = part.post.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
+    post = split(text, part.show(part.post))
     ledger, counts = read_ledger(part.numbers, part.show(part.numbers))
     return post, ledger, counts
 
@@ -73,9 +77,8 @@ def _mend(part: Part) -> str:
     return f"notes build {part.name}"
 
 
-def _around(part: Part, post: Post, sources: Sources) -> Iterator[Finding]:
-    """Findings of the banner and the dated entries, which are made from the files of the part."""
-    wanted = assemble(part, post.body, sources)
+def check_around(part: Part, post: Post, wanted: Post) -> Iterator[Finding]:
+    """Findings of the banner and the dated entries against those that the files of the part give."""
     for name, found, expected, before in (
         ("banner", post.banner, wanted.banner, ""),
         ("entries", post.entries, wanted.entries, post.text[: len(post.text) - len(post.entries)]),

@@ -196,12 +196,12 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, 
             codes.append(CANNOT_TELL)
             continue
         _show(report, as_json, words)
-        codes.append(FINDINGS if report.failed else OK)
+        codes.append(FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK)
         if prove and not report.failed:
             result = selftest(part)
             click.echo(f"{part.name}: {result}")
             for mutant in result.missed:
-                click.echo(f"  missed: body line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
+                click.echo(f"  missed: line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
             codes.append(OK if result.passed else FINDINGS)
     return next((code for code in (FINDINGS, CANNOT_TELL) if code in codes), OK)
 
@@ -211,7 +211,8 @@ def _show(report: Report, as_json: bool, words: bool) -> None:
         said = {
             "part": report.part,
             "coverage": report.coverage.counts(),
-            "findings": [vars(f) for f in report.findings],
+            "findings": [vars(finding) for finding in report.findings],
+            "cannot_tell": report.cannot_tell,
         }
         click.echo(json.dumps(said, ensure_ascii=False))
         return
@@ -227,6 +228,8 @@ def _show(report: Report, as_json: bool, words: bool) -> None:
         click.echo(f"{report.part}: {len(loose)} comparing words stand beside numbers unbound; --words lists them")
     for note in report.notes:
         click.echo(f"{report.part}: {note}")
+    if report.cannot_tell:
+        click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
     click.echo(f"{report.part}: {errors or 'no'} finding{'' if errors == 1 else 's'} in {report.post}")
 
 

@@ -21,6 +21,8 @@ from campaign.notes.ledger import Ledger
 from campaign.notes.numbers import Token, find
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])")
+"""What changes a quantity even where no number is seen beside it."""
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
 _SAME_UNIT = {"us": "µs", "μs": "µs"}
@@ -122,11 +124,11 @@ class _Checker:
             for index in places:
                 start, end = self._actual_of(region, self.spans[index])
                 yield self._finding("changed", start, self.body[start:end], self.texts[index], self._source(index))
-            if places:
+            if places or self._wrapped_anew(region):
                 continue
             was = [t for t in expected_tokens if region.touches(t.start, t.noun_end) or _abuts(region, t)]
             now = [t for t in self.tokens if _inside(t, region)]
-            if not was and not now:
+            if not was and not now and not self._counts(region):
                 continue
             said = self.body[region.actual_start : region.actual_end] if not now else _span(self.body, now)
             wanted = self.expected[region.start : region.end] if not was else _span(self.expected, was)
@@ -136,6 +138,23 @@ class _Checker:
             code = "changed" if bound else _code(was or now)
             source = self._source(bound[0]) if bound else "the text as it was built"
             yield self._finding(code, (now[0].start if now else region.actual_start), said, wanted, source)
+
+    def _wrapped_anew(self, region: _Region) -> bool:
+        """Whether only white space became other white space, outside tables: a reader sees the same."""
+        was, now = self._texts(region)
+        return bool(was and now) and not was.strip() and not now.strip() and not self._in_table(region)
+
+    def _counts(self, region: _Region) -> bool:
+        """Whether a difference without a number in it matters all the same: a sign, or a cell of a table."""
+        return any(_SIGN.search(text) for text in self._texts(region)) or self._in_table(region)
+
+    def _texts(self, region: _Region) -> tuple[str, str]:
+        return self.expected[region.start : region.end], self.body[region.actual_start : region.actual_end]
+
+    def _in_table(self, region: _Region) -> bool:
+        return _table_line(self.expected, region.start, region.end) or _table_line(
+            self.body, region.actual_start, region.actual_end
+        )
 
     def covered(self) -> tuple[list[Finding], Coverage]:
         """Findings for numbers that nothing binds, and the count of all."""
@@ -245,8 +264,17 @@ class _Checker:
         )
 
 
+def _table_line(text: str, start: int, end: int) -> bool:
+    """Whether a line that [start, end) touches belongs to a table."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    return any(line.lstrip(" >").startswith("|") for line in text[first : last if last >= 0 else None].split("\n"))
+
+
 def _code(tokens: Sequence[Token]) -> str:
     roles = {token.role for token in tokens}
+    if not roles:
+        return "structure"
     if roles <= {"word", "comparing"}:
         return "word"
     return "unbound" if "number" in roles else "structure"

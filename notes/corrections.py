@@ -305,7 +305,7 @@ def _entries(values: dict[str, object], where: str) -> list[Correction]:
 
 
 def _previous(earlier: Sequence[Correction], published: Published) -> str:
-    return sha256_of(canonical(earlier[-1]).encode()) if earlier else published.body_sha256
+    return sha256_of(canonical(earlier[-1]).encode()) if earlier else published.body_sha256 or ""
 
 
 def _broken(part: Part, found: Sequence[Correction], published: Published) -> list[Problem]:

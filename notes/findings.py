@@ -83,6 +83,8 @@ class Report:
     post: str
     coverage: Coverage
     findings: Sequence[Finding]
+    cannot_tell: str = ""
+    """What could not be decided here, and what would make it possible; empty where all could."""
     notes: Sequence[str] = ()
     """What a reader of the report should know: an origin that proves nothing, say."""
 

@@ -56,6 +56,13 @@ def claim_holds(expression: str, readings: Readings) -> bool:
         return False
 
 
+def operands_of(expression: str, readings: Readings) -> list[tuple[str, Any]]:
+    """The ids that an expression names, every one that a pattern fits, with their values."""
+    named = parse(expression).ids
+    found = [one for name in named for one in (readings.matching(name) if "*" in name else [name])]
+    return [(name, readings[name].value) for name in found]
+
+
 def values_of(readings: Readings, name: str) -> Any:
     """The value of an id, or the values of all ids that a pattern fits."""
     found = [readings[one].value for one in readings.matching(name)] if "*" in name else readings[name].value

@@ -4,6 +4,7 @@ import shutil
 from datetime import date
 from pathlib import Path
 
+from campaign.engine.records import KNOWN
 from campaign.notes.build import package_template
 from campaign.notes.errors import UsageError
 from campaign.notes.files import write_text
@@ -26,11 +27,15 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
         for name in COPIED:
             skeleton = package_template(f"new/{name}")
             assert skeleton is not None, f"the program comes with templates/new/{name}"
-            texts[name] = skeleton.replace("@DATE@", today.isoformat()).replace("@PART@", part.title)
+            for mark, value in (("@DATE@", today.isoformat()), ("@PART@", part.title), ("@NUMBER@", str(part.number))):
+                skeleton = skeleton.replace(mark, value)
+            texts[name] = skeleton
     texts["data/README.md"] = (
         f"# The data of {part.title}\n\nWhat each file holds, where it comes from, and in which units.\n"
     )
     texts["data/run.json"] = '{\n "origin": "measured"\n}\n'
+    if like is None:
+        texts |= {f"data/{name}.csv": f"{','.join(KNOWN[name]['columns'])}\n" for name in ("rows", "draws", "tasks")}
     written = []
     try:
         for name, text in texts.items():

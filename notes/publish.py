@@ -34,8 +34,8 @@ class Published(Record):
     """1: a body is published once, and what is wrong in it is corrected by dated entries."""
     numbers: Annotated[int, Field(ge=0)]
     """how many numbers the post had at publication."""
-    body_sha256: Sha256
-    """the sha256 of the body's bytes, markers left out."""
+    body_sha256: Sha256 | None = None
+    """the sha256 of the body's bytes, markers left out; where it was taken out, that is a finding."""
     post_blob: GitName
     """git's name for post.md as it was published."""
     commit: GitName
@@ -165,8 +165,8 @@ def _stamped_again(part: Part, published: Published, original: str | None) -> li
     return [
         Problem(
             path=part.show(part.published),
-            code="hash-stamped-again",
-            said=f"body_sha256 = {published.body_sha256}",
+            code="hash-stamped-again" if published.body_sha256 else "hash-removed",
+            said=f"body_sha256 = {published.body_sha256}" if published.body_sha256 else "no body_sha256",
             expected=f"{sha256_of(original.encode())}, the body in the published blob {published.post_blob}",
             mend=f"restore the record as it was written: `git log -- {part.show(part.published)}` shows when",
         )
@@ -184,7 +184,7 @@ def _edited(part: Part, published: Published, original: str | None, repo: Histor
         return [Problem(shown, "post-missing", "no such file", "the published post", restore)]
     data = part.post.read_bytes()
     want = sha256_of(original.encode()) if original is not None else published.body_sha256
-    if _hash_of_body(data, shown) == want:
+    if want is None or _hash_of_body(data, shown) == want:
         return []
     # From here on with LF ends only, so that a changed word is found among changed line ends.
     data = data.replace(b"\r\n", b"\n")

@@ -9,10 +9,9 @@ import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
 from campaign.analysis.errors import ReadingError
-from campaign.analysis.expressions import parse
 from campaign.analysis.readings import Readings
 from campaign.notes.errors import ClaimError, TemplateError
-from campaign.notes.ledger import NOT_TRUE, Ledger, Place
+from campaign.notes.ledger import NOT_TRUE, Ledger, Place, operands_of
 from campaign.notes.quote import print_reading
 
 OPEN, MIDDLE, CLOSE = "\ue000", "\ue001", "\ue002"
@@ -43,9 +42,7 @@ class _Recorder:
         place = Place(word, "claim", expression, word=word, otherwise=otherwise)
         text = place.fresh(self.readings)
         if text == NOT_TRUE:
-            operands = ", ".join(
-                f"{name} = {self.readings[name].value}" for name in parse(expression).ids if "*" not in name
-            )
+            operands = ", ".join(f"{name} = {value}" for name, value in operands_of(expression, self.readings))
             raise ClaimError(
                 f"claim {word!r} is not true of the data: {expression} does not hold ({operands}); expected a true "
                 "sentence. Change the sentence, or give the word for the other case as a third argument."
@@ -64,8 +61,7 @@ class _Recorder:
 
 def check_claim(expression: str, readings: Readings) -> None:
     """Refuse a claim that no data could make false: one that names no reading computed from data."""
-    names = [one for name in parse(expression).ids for one in (readings.matching(name) if "*" in name else [name])]
-    if not any(readings[name].role == "reading" for name in names):
+    if not any(readings[name].role == "reading" for name, _ in operands_of(expression, readings)):
         raise ClaimError(
             f"claim {expression!r}: names no reading that is computed from data, so nothing could make it false; "
             "expected at least one. Write the word as plain text, or claim something that the data decide."

@@ -50,7 +50,7 @@ def load(part: Part) -> Sources:
     for more in (
         fact_readings(facts),
         credit_readings(read_credits(part)),
-        _arm_labels(plan),
+        _words(plan),
         _parts(part),
         _provenance(data, seal),
     ):
@@ -86,10 +86,14 @@ def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | No
         )
 
 
-def _arm_labels(plan: Plan) -> dict[str, Reading]:
+def _words(plan: Plan) -> dict[str, Reading]:
+    """The plan's words: `arm.rs8` as its label, `band.1` as the verdict of the first band."""
+    arms = {f"arm.{name}": (arm.label, f"arms.{name}") for name, arm in plan.arms.items()}
+    bands = plan.verdict.bands if plan.verdict else []
+    verdicts = {f"band.{i}": (band.verdict, "verdict.bands") for i, band in enumerate(bands, 1)}
     return {
-        f"arm.{name}": Reading(f"arm.{name}", arm.label, role="constant", because=f"plan.toml: arms.{name}")
-        for name, arm in plan.arms.items()
+        name: Reading(name, word, role="constant", because=f"plan.toml: {where}")
+        for name, (word, where) in (arms | verdicts).items()
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from campaign.notes.check import read_kept
 from campaign.notes.errors import UsageError
-from campaign.notes.ledger import Place
+from campaign.notes.ledger import Place, operands_of
 from campaign.notes.paths import Part
 from campaign.notes.publish import read_published
 from campaign.notes.sources import Sources, load
@@ -74,7 +74,9 @@ def _explain(part: Part, sources: Sources, here: list[Standing]) -> list[str]:
     place = here[0].place
     places = ", ".join(f"{s.line}:{s.column} {s.place.text!r}" for s in here)
     if place.kind == "claim":
-        lines = [f"claim  {place.source}", f"  word       {place.word!r} while it is true"]
+        lines = [f"claim  {place.source}"]
+        lines += [f"  word       {s!r} while it is true" for s in dict.fromkeys(s.place.word for s in here)]
+        lines += [f"  operand    {name} = {value!r}" for name, value in operands_of(place.source, sources.readings)]
     else:
         reading = sources.readings[place.source]
         lines = [f"{reading.role}  {reading.id}", f"  value      {reading.value!r} {reading.unit}".rstrip()]
