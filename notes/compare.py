@@ -113,6 +113,8 @@ class _Checker:
         self.expected = ledger.body(texts)
         self.spans = ledger.spans(texts)
         self.regions = _regions(self.expected, body)
+        self.reported: list[_Region] = []
+        """Differences that are findings."""
         self.names = names
         self.tokens = _tokens(body, names)
 
@@ -121,6 +123,8 @@ class _Checker:
         expected_tokens = _tokens(self.expected, self.names) if self.regions else ()
         for region in self.regions:
             places = [i for i, span in enumerate(self.spans) if region.touches(*span)]
+            if places:
+                self.reported.append(region)
             for index in places:
                 start, end = self._actual_of(region, self.spans[index])
                 yield self._finding("changed", start, self.body[start:end], self.texts[index], self._source(index))
@@ -130,8 +134,11 @@ class _Checker:
             now = [t for t in self.tokens if _inside(t, region)]
             if not was and not now and not self._counts(region):
                 continue
+            self.reported.append(region)
             said = self.body[region.actual_start : region.actual_end] if not now else _span(self.body, now)
             wanted = self.expected[region.start : region.end] if not was else _span(self.expected, was)
+            if now and not was:
+                wanted = wanted.strip() or "nothing here"
             bound = [
                 i for t in was for i, (start, end) in enumerate(self.spans) if t.start < end and start < t.noun_end
             ]
@@ -179,15 +186,18 @@ class _Checker:
                 count["names"] += 1
             elif place is not None and whole:
                 count["facts" if place.kind == "fact" else "quoted"] += 1
-                findings += self._unit(token, place.source)
+                if not self._changed_at(token):
+                    findings += self._unit(token, place.source)
             else:
                 count["unbound"] += 1
-                if not any(
-                    region.actual_start <= token.end and token.start <= region.actual_end for region in self.regions
-                ):
+                if not self._changed_at(token):
                     findings.append(self._unbound(token, inside))
         numbers = count["quoted"] + count["facts"] + count["structure"] + count["unbound"]
         return findings, Coverage(numbers, **count)
+
+    def _changed_at(self, token: Token) -> bool:
+        """Whether a difference that is a finding already touches the token."""
+        return any(region.actual_start <= token.end and token.start <= region.actual_end for region in self.reported)
 
     def _actual_places(self) -> list[tuple[int, int, int]]:
         """Start and end in the actual body, and index, of every place."""

@@ -1,0 +1,230 @@
+"""Every number, number word and comparing word of a published text, with its exact place in the Markdown."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+
+from campaign.notes.quantities import Found, plain, quantities, scaled
+from campaign.notes.reader import Block, read
+from campaign.notes.structure import structures
+from campaign.notes.units import HYPHEN, SPACE
+from campaign.notes.words import Value, comparing_words, number_words
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One number, number word, comparing word, or stretch of digits that is no quantity."""
+
+    role: str
+    """"number", "word", "comparing", "structure", "name" (declared), "undeclared" (letters with digits)."""
+    text: str
+    """What a reader sees, with sign, symbol and abbreviated unit; not the counted noun."""
+    value: Value | None
+    """Percentages as printed (95 for "95%"); None for comparing words, structure and names."""
+    unit: str | None
+    """A symbol ("ms", "%", "×", "pp"), or the counted noun; a range's low end has that of its high end."""
+    kind: str
+    start: int
+    """Offsets are those of the Markdown; `start` to `end` covers `text`."""
+    end: int
+    core_start: int
+    """From here to `core_end` stands what a formatter printed: sign, digits, exponent; the word for words."""
+    core_end: int
+    noun_end: int
+    """Where the counted noun ends, or `end`."""
+    line: int
+    column: int
+    block: int
+    """The index of its block in `read(markdown)`."""
+
+
+def find(markdown: str, names: Collection[str] = ()) -> list[Token]:
+    """All tokens of a Markdown text in reading order, none overlapping another."""
+    lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", markdown))]
+    declared = _declared(tuple(sorted(set(names))))
+    tokens = []
+    for index, block in enumerate(read(markdown)):
+        for found in _in_block(block, declared):
+            start = block.source[found.start]
+            line = bisect_right(lines, start)
+            tokens.append(
+                Token(
+                    role=found.role,
+                    text=block.text[found.start : found.end],
+                    value=found.value,
+                    unit=found.unit,
+                    kind=found.kind,
+                    start=start,
+                    end=block.ends[found.end - 1],
+                    core_start=block.source[found.core_start],
+                    core_end=block.ends[found.core_end - 1],
+                    noun_end=block.ends[found.noun_end - 1],
+                    line=line,
+                    column=start - lines[line - 1] + 1,
+                    block=index,
+                )
+            )
+    return sorted(tokens, key=lambda token: token.start)
+
+
+_DIGIT = re.compile(r"\d")
+_BARE = re.compile(r"[-−+]?\d{1,12}(?:\.\d{1,12})?")  # most cells: nothing around the number needs a look
+_BLANK = "\ufffc"
+"""What stands in a text for characters that already belong to a token; no pattern matches across it."""
+
+
+def _blank(text: str, stretches: list[tuple[int, int]]) -> str:
+    """`text` with these stretches blanked out."""
+    pieces, last = [], 0
+    for start, end in sorted(stretches):
+        if end > last:
+            start = max(start, last)
+            pieces += [text[last:start], _BLANK * (end - start)]
+            last = end
+    return "".join([*pieces, text[last:]])
+
+
+def _in_block(block: Block, declared: re.Pattern[str] | None) -> list[Found]:
+    text = block.text
+    if _BARE.fullmatch(text) and not (declared and declared.fullmatch(text)):
+        value = Decimal(text.replace("−", "-"))
+        kind = "decimal" if "." in text else "integer"
+        return [Found("number", kind, 0, len(text), 0, len(text), len(text), value)]
+    found: list[Found] = []
+
+    def take(more: list[Found]) -> None:
+        nonlocal text
+        if more:
+            found.extend(more)
+            text = _blank(text, [(one.start, one.end) for one in more])
+
+    digits = _DIGIT.search(text) is not None
+    if digits:
+        kinds = {"url": "url", "footnote": "reference"}
+        whole = [span for span in block.spans if span.kind in kinds]
+        take([plain("structure", kinds[span.kind], span.start, span.end) for span in whole])
+    if declared:
+        take([plain("name", "name", *one.span(1)) for one in declared.finditer(text)])
+    if digits:
+        take([plain("structure", *one) for one in structures(text, block.kind == "heading")])
+        take(list(_mixed(text)))
+    code = [(span.start, span.end) for span in block.spans if span.kind == "code"]
+    prose = _blank(text, code) if code else text
+    words = [
+        Found("word", w.kind, w.start, w.end, w.start, w.end, w.noun_end or w.end, w.value, w.unit)
+        for w in number_words(prose)
+    ]
+    compared = [plain("comparing", w.kind, w.start, w.end) for w in comparing_words(prose)]
+    take(words)
+    take(list(quantities(text)))
+    counted = sorted((one for one in found if one.role in ("number", "word")), key=lambda one: one.start)
+    related = _relate(block.text, counted)
+    others = [one for one in found if one.role not in ("number", "word")]
+    return related + compared + [one for one in others if _has_digit(block.text[one.start : one.end])]
+
+
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None
+
+
+# Names
+
+
+@lru_cache(maxsize=8)
+def _declared(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds any of these names as a whole word, the longest first."""
+    said = sorted((name.split() for name in names if name.strip()), key=lambda words: -len(" ".join(words)))
+    if not said:
+        return None
+    alternatives = "|".join(r"\s".join(map(re.escape, words)) for words in said)
+    return re.compile(rf"(?:(?<!\w)|(?<=\d[xX×]))({alternatives})(?!\w)")
+
+
+_LETTERED = re.compile(rf"(?:(?<!\w)|(?<=\d[xX]))[^\W\d]\w*(?:(?:{HYPHEN}|[.+@])\w+)*")
+_SERIES = re.compile(
+    r"\b(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core)"
+    r"(?:\s(?:PRO|Pro|Ada|RTX|GTX|Gold|Silver|Platinum|Ultra|Threadripper|RX))*\s\d{1,5}\w*(?:\s\d{4}\w*)?"
+)
+_PREFIXED = re.compile(
+    r"(?:top|sub|mid|pre|post|non|over|under|near|rank|batch|size|length|width|depth|order|degree|in|to|by|of|or"
+    rf"|best(?:{HYPHEN}of)?|and|per|pass|recall|precision|hits?|acc|at)(?:{HYPHEN}|@)(?=\d)",
+    re.IGNORECASE,
+)
+
+
+def _mixed(text: str) -> Iterator[Found]:
+    """Words that begin with a letter and hold digits, such as `rs9`; also a series with its number, RTX 4090.
+
+    In `top-8` or `pass@6` a quantity follows a plain word: that is left to be read as a number.
+    """
+    last = 0
+    for series in _SERIES.finditer(text):
+        yield from _lettered(text, last, series.start())
+        yield plain("undeclared", "name", *series.span())
+        last = series.end()
+    yield from _lettered(text, last, len(text))
+
+
+def _lettered(text: str, start: int, end: int) -> Iterator[Found]:
+    for word in _LETTERED.finditer(text, start, end):
+        if _has_digit(word[0]) and not _PREFIXED.match(word[0]):
+            yield plain("undeclared", "name", *word.span())
+
+
+# What stands between two numbers
+
+_RANGE = re.compile(
+    rf"(?:{SPACE}?[–—]{SPACE}?|{HYPHEN}{{1,2}}|{SPACE}?(?:\.{{2,3}}|…){SPACE}?|{SPACE}(?:to|through){SPACE})$"
+)
+_ARROW = re.compile(r"\s?(?:-{1,2}>|→|=>|⇒|⟶)\s?$")
+_OF = re.compile(r"\s(?:out\s)?of\s(?:(?:the|its|our|their|these|those|all|every)\s){0,2}$")
+_SLASH = re.compile(rf"{SPACE}?[/⁄∕]{SPACE}?$")
+_FROM = re.compile(r"\bfrom\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
+_BOUND = re.compile(rf"(?:<=|>=|(?<![-=])>|[<≤≥≦≧⩽⩾]){SPACE}?$")
+_PLUS_MINUS = re.compile(rf"(?:±|∓|\+/-|\+-){SPACE}?$")
+_COUNTS = ("integer", "word")
+
+
+def _relate(text: str, counted: list[Found]) -> list[Found]:
+    """The same numbers with what their neighbours say: ends of ranges, counts and totals, bounds."""
+    out: list[Found] = []
+    for one in counted:
+        ahead = text[max(0, one.start - 12) : one.start]
+        if _PLUS_MINUS.search(ahead):
+            one = replace(one, kind="plus-minus")
+        elif _BOUND.search(ahead):
+            one = replace(one, kind="bound")
+        elif out:
+            out[-1], one = _pair(text, out[-1], one)
+        out.append(one)
+    return out
+
+
+def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
+    """Two neighbours, renamed where the text between them makes them a pair."""
+    between = text[first.end : second.start]
+    after_noun = text[first.noun_end : second.start]
+    if len(after_noun) > 24:
+        return first, second
+    ahead = text[max(0, first.start - 12) : first.start]
+    joined = _RANGE.match(between) or (_BETWEEN.search(ahead) and re.match(r"\sand\s$", between))
+    if _ARROW.match(after_noun) or (re.match(r"\sto\s$", after_noun) and _FROM.search(ahead)):
+        return _shared(first, second, "from"), replace(second, kind="to")
+    if joined:
+        return _shared(first, second, "range-low"), replace(second, kind="range-high")
+    listed = "/" in (text[first.start - 1 : first.start], text[second.end : second.end + 1])
+    parts = first.kind in _COUNTS and second.kind in _COUNTS and not listed
+    if _OF.match(between) or (_SLASH.match(between) and parts):
+        count = replace(first, kind="count-of") if first.kind in _COUNTS and not first.unit else first
+        return count, replace(second, kind="total") if second.kind in _COUNTS else second
+    return first, second
+
+
+def _shared(low: Found, high: Found, kind: str) -> Found:
+    """The low end of a pair with the unit that its high end has, and with its million."""
+    value = low.value if low.unit or low.scale else scaled(low.value, high.scale)
+    return replace(low, kind=kind, unit=low.unit or high.unit, value=value)

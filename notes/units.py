@@ -1,0 +1,120 @@
+"""What may follow a number: a unit's symbol, a scale such as million, or the noun that is counted."""
+
+import re
+
+SPACE = "[ \u00a0\u2007\u2009\u202f]"
+HYPHEN = "[-\u2010\u2011]"
+
+_TIME = "ns|µs|μs|us|ms|s|sec|secs|min|mins|h|hr|hrs"
+_DATA = "[kKMGTP]?(?:bit|bps|bit/s)|[kKMGTPE]i?B|[MGT]T/s"
+_POWER = "[mkMG]?W|[mkMG]?Wh|[mµkM]?J|[mk]?V|mA|[kMG]?Hz"
+_RATE = "[kMGTPE]?FLOP[Ss]?|[GTP]?OPS|tok/s|tok|req/s|it/s|[fF]ps|FPS|QPS|RPS|IOPS|rpm"
+_SMALL = "[mcknµ]m|[mk]g|dB|°C|°F|px|pp|ppm|bps|bp|pct|USD|EUR|GBP"
+_WORDS = "percent|per cent|percentage points?|points?"
+
+UNIT = re.compile(
+    rf"""(?: {SPACE}? (?P<sign> [%％‰€£¥°](?![CF]) )
+          | {SPACE}? (?P<symbol> (?:{_TIME}|{_DATA}|{_POWER}|{_RATE}|{_SMALL}) (?:/[A-Za-zµ]+)? ) (?![\w^])
+          | (?P<glued> [dmgbAt] (?:/[A-Za-z]+)? ) (?![\w^])
+          | {SPACE} (?P<word> {_WORDS.replace(" ", SPACE)} ) (?!\w)
+          | (?P<times> {SPACE}?×(?!{SPACE}?[$€]?[\d.])(?![\w\ufffc]) | [xX](?![\w\ufffc])
+              | {SPACE}x(?={SPACE}(?:the|as|\w+er)\b)
+              | (?:{HYPHEN}|{SPACE})?fold(?!\w) ) )""",
+    re.VERBOSE,
+)
+"""A unit at the end of the digits; for `times` the unit is ×."""
+
+SCALE = re.compile(
+    rf"(?P<letter>[kKMBGT]|bn)(?!\w)|(?:{SPACE}|{HYPHEN})(?P<word>hundred|thousand|million|billion|trillion)\b"
+)
+"""What multiplies the digits before it."""
+
+POWERS_OF_TEN = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+POWERS_OF_TEN |= {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "G": 9, "T": 12}
+
+_SAME = {"％": "%", "percent": "%", "per cent": "%", "pct": "%", "point": "pp", "points": "pp"}
+_SAME |= {"percentage point": "pp", "percentage points": "pp", "μs": "µs"}
+
+
+def unit_name(found: re.Match[str]) -> str:
+    """The unit that `UNIT` found, in its usual spelling."""
+    if found["times"]:
+        return "×"
+    said = found["sign"] or found["symbol"] or found["glued"] or re.sub(SPACE, " ", found["word"])
+    return _SAME.get(said, said)
+
+
+# Counted nouns
+
+_NOT_NOUNS = frozenset(
+    """
+    a about above across after again against all almost along already also although always am among an and
+    another any are around as at away back be became because become becomes been before began behind being
+    below beneath beside besides between beyond both but by came can cannot come comes could did do does
+    doing done down due during each either else enough even ever every except far fell few for from further
+    gave get gets give given gives go goes gone got had has have having he hence her here hers him his how
+    however i if in indeed inside instead into is it its itself just kept least left less like made make
+    makes many may me mean means meant might mine more most much must my near needs neither never
+    nevertheless next no nobody none nor not nothing now of off often on once one ones only onto or other
+    others otherwise our ours out outside over own per perhaps plus quite rather really said same say says
+    see seen shall she should shows showed since so some something sometimes soon stands still such take
+    taken takes than that the their theirs them then there therefore these they thing this those though
+    through throughout thus till to together too toward towards twice under unless unlike until up upon us
+    use used uses using very via was we well went were what whatever when where whereas wherever whether
+    which while who whoever whole whom whose why will with within without would yes yet you your yours adds
+    answers appears applies asks belongs brings builds carries changes comes confirms contains counts covers
+    decides differs drops ends equals exceeds exists explains fails falls finds fits follows grows happens
+    helps holds implies includes increases keeps lacks leads leaves lets lies looks loses matches matters
+    meets moves passes prints proves puts reaches reads remains reports requires rises sees seems sets
+    shrinks sits stays suffices suggests supports tells turns wants wins works writes yields faster slower
+    lower higher fewer larger smaller bigger greater better worse shorter longer cheaper earlier later first
+    second third last total versus vs zero two three four five six seven eight nine ten eleven twelve half
+    """.split()
+)
+_PLURALS = frozenset("people men women children data criteria series feet".split())
+_NOT_PLURALS = frozenset(
+    "basis analysis axis bias process access loss pass less across class miss plus thus".split()
+)
+_QUALIFIERS = frozenset(
+    """
+    baseline benchmark bonus candidate decode draft engine expert graded input kernel output prompt
+    sampled served single target test token verify warm warmup
+    """.split()
+)
+_SINGULARS = frozenset("bit byte degree percent".split())
+_NOT_SINGULAR = re.compile(r"(?:ed|ly|est|ing)$")
+
+_NOUN = re.compile(rf"{SPACE}([A-Za-z]+(?:-[A-Za-z]+)*)(/[A-Za-z]+)?(?![\w'’@=(])")
+_HYPHENED = re.compile(rf"{HYPHEN}([A-Za-z]+)(?!\w)")
+_JOINING = frozenset("in to by and or of on off up out down the a an is per at as plus minus".split())
+
+
+def counted_noun(text: str, end: int, one: bool) -> tuple[str, int] | None:
+    """The noun directly after the number that ends at `end`, and where the noun ends.
+
+    A plural with at most one word before it ("verify steps"); after the number one, a single word as well.
+    """
+    if hyphened := _HYPHENED.match(text, end):
+        joins = hyphened[1].lower() in _JOINING
+        return None if joins else (hyphened[1], hyphened.end())
+    found = _NOUN.match(text, end)
+    if not found or found[1].lower() in _NOT_NOUNS:
+        return None
+    if _plural(found[1]) or found[1].lower() in _SINGULARS:
+        return found[0][1:], found.end()
+    then = _NOUN.match(text, found.end())
+    if then and then[1].lower() in _NOT_NOUNS:
+        then = None
+    if then and _plural(then[1]):
+        return f"{found[1]} {then[0][1:]}", then.end()
+    if not one or _NOT_SINGULAR.search(found[1].lower()):
+        return None
+    if then and found[1].lower() in _QUALIFIERS:
+        return f"{found[1]} {then[0][1:]}", then.end()
+    return found[1], found.end()
+
+
+def _plural(word: str) -> bool:
+    lower = word.lower()
+    ending = word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 2
+    return (ending and lower not in _NOT_PLURALS) or lower in _PLURALS
