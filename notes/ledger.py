@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.analysis.expressions import Undefined, parse
 from campaign.analysis.readings import Readings
+from campaign.notes.claims import claim_holds
 from campaign.notes.errors import UsageError
 from campaign.notes.quote import print_reading
 
@@ -46,30 +46,6 @@ class Place:
 
 
 NOT_TRUE = "⟨not true⟩"
-
-
-def claim_holds(expression: str, readings: Readings) -> bool:
-    """Whether the claim is true of the readings; a claim over something unresolved is not."""
-    try:
-        return bool(parse(expression).value(lambda name: values_of(readings, name)))
-    except Undefined:
-        return False
-
-
-def operands_of(expression: str, readings: Readings) -> list[tuple[str, Any]]:
-    """The ids that an expression names, every one that a pattern fits, with their values."""
-    named = parse(expression).ids
-    found = [one for name in named for one in (readings.matching(name) if "*" in name else [name])]
-    return [(name, readings[name].value) for name in found]
-
-
-def values_of(readings: Readings, name: str) -> Any:
-    """The value of an id, or the values of all ids that a pattern fits."""
-    found = [readings[one].value for one in readings.matching(name)] if "*" in name else readings[name].value
-    missing = found is None or (isinstance(found, list) and None in found)
-    if missing:
-        raise Undefined(f"{name} is not resolved")
-    return found
 
 
 @dataclass(frozen=True)

@@ -107,9 +107,7 @@ class _Post:
 
     def __init__(self, markdown: str, asset_base: Path | None) -> None:
         if _SENTINEL.search(markdown):
-            raise ValueError(
-                "the Markdown has a character from U+F0000 to U+FFFFD, used here for marks; remove it"
-            )
+            raise ValueError("the Markdown has a character from U+F0000 to U+FFFFD, used here for marks; remove it")
         self.markdown = markdown
         self.asset_base = asset_base
         self.parser = _parser()
@@ -143,11 +141,7 @@ class _Post:
 
     def _svg(self, source: str, alt: str) -> str | None:
         """The image at `source` as HTML, or None when it is not a file of ours."""
-        if (
-            self.asset_base is None
-            or not source.endswith(".svg")
-            or re.match(r"[a-z][a-z0-9+.-]*:|/", source, re.I)
-        ):
+        if self.asset_base is None or not source.endswith(".svg") or re.match(r"[a-z][a-z0-9+.-]*:|/", source, re.I):
             return None
         base = self.asset_base.resolve()
         path = (base / source).resolve()
@@ -176,13 +170,9 @@ class _Marker:
         for index, place in enumerate(places):
             where = f"corrected place {place.start}–{place.end}"
             if not 0 <= place.start <= place.end <= len(post.markdown):
-                raise ValueError(
-                    f"{where}: not inside the Markdown, which has {len(post.markdown)} characters"
-                )
+                raise ValueError(f"{where}: not inside the Markdown, which has {len(post.markdown)} characters")
             if place.anchor not in post.ids:
-                raise ValueError(
-                    f"{where}: nothing has the id {place.anchor}; expected ### Correction 1, <date>"
-                )
+                raise ValueError(f"{where}: nothing has the id {place.anchor}; expected ### Correction 1, <date>")
             self._settle(index, place)
 
     def html(self) -> str:
@@ -318,9 +308,7 @@ def _parser() -> MarkdownIt:
     parser.block.ruler.before(
         "html_block", "comment", _comment_block, {"alt": ["paragraph", "reference", "blockquote"]}
     )
-    parser.block.ruler.before(
-        "html_block", "anchor", _anchor, {"alt": ["paragraph", "reference", "blockquote"]}
-    )
+    parser.block.ruler.before("html_block", "anchor", _anchor, {"alt": ["paragraph", "reference", "blockquote"]})
     parser.inline.ruler.before("html_inline", "comment", _comment_inline)
     for rule in (_headings, _notices, _tables, _figures, _contents):
         parser.core.ruler.push(rule.__name__, rule)
@@ -416,9 +404,7 @@ def _notices(state: StateCore) -> None:
             continue
         if token.type == "blockquote_open":
             inline = next((t for t in state.tokens[at:] if t.type == "inline"), None)
-            seen = [
-                t for t in (inline and inline.children) or () if _without_sentinels(t.content) or t.nesting
-            ]
+            seen = [t for t in (inline and inline.children) or () if _without_sentinels(t.content) or t.nesting]
             if first or (seen and seen[0].type == "strong_open"):
                 token.attrSet("class", "notice")
                 token.attrSet("role", "note")
@@ -480,9 +466,7 @@ def _figures(state: StateCore) -> None:
 
 def _contents(state: StateCore) -> None:
     """Put a table of contents before the first h2 of a long post."""
-    found = [
-        at for at, t in enumerate(state.tokens) if t.type == "heading_open" and t.tag == "h2" and not t.level
-    ]
+    found = [at for at, t in enumerate(state.tokens) if t.type == "heading_open" and t.tag == "h2" and not t.level]
     if len(found) < CONTENTS_FROM:
         return
     items = "".join(
@@ -508,9 +492,7 @@ def _link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: A
         # Print need not write out its address.
         tokens[at].attrSet("class", "bare")
     # Between parts the Markdown links Markdown, and a page links pages.
-    target = re.sub(
-        r"^(\.\./part-\d+/)post\.md(?=#|$)", r"\1index.html", str(tokens[at].attrGet("href") or "")
-    )
+    target = re.sub(r"^(\.\./part-\d+/)post\.md(?=#|$)", r"\1index.html", str(tokens[at].attrGet("href") or ""))
     tokens[at].attrSet("href", target)
     return str(self.renderToken(tokens, at, options, env))
 
@@ -553,9 +535,7 @@ def _footnote_anchor(_self: Any, tokens: Sequence[Token], at: int, _options: Any
     n, sub = tokens[at].meta["id"] + 1, tokens[at].meta["subId"]
     reference = f"{n}:{sub}" if sub > 0 else f"{n}"
     # U+FE0E: phones would show the arrow as an emoji.
-    return (
-        f' <a href="#fnref{reference}" class="backref" aria-label="Back to reference {reference}">↩\ufe0e</a>'
-    )
+    return f' <a href="#fnref{reference}" class="backref" aria-label="Back to reference {reference}">↩\ufe0e</a>'
 
 
 _RULES: dict[str, Callable[..., str]] = {

@@ -51,9 +51,7 @@ class _Placed(StateInline):
 class _PlacedParser(ParserInline):
     """An inline parser that makes such states."""
 
-    def parse(
-        self, src: str, md: MarkdownIt, env: EnvType, tokens: list[MarkdownToken]
-    ) -> list[MarkdownToken]:
+    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[MarkdownToken]) -> list[MarkdownToken]:
         state = _Placed(src, md, env, tokens)
         self.tokenize(state)
         for rule in self.ruler2.getRules(""):

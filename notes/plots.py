@@ -111,17 +111,13 @@ def line_plot(spec: LinePlot) -> str:
         FigureCanvasSVG(figure)
         _draw(figure, spec)
         out = StringIO()
-        figure.savefig(
-            out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _tidied(out.getvalue(), spec)
 
 
 def points_digest(spec: LinePlot) -> str:
     """Sha256, in hex, over everything that `spec` shows: values, labels, scales, alternative text."""
-    text = json.dumps(
-        ["campaign-points", 1, _canonical(astuple(spec))], ensure_ascii=False, separators=(",", ":")
-    )
+    text = json.dumps(["campaign-points", 1, _canonical(astuple(spec))], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -232,9 +228,7 @@ def _draw_series(axes: "Axes", series: Series, colour: str, marker: str, *, bars
                 zorder=2,
             )
         else:
-            axes.fill_between(
-                series.x, series.low, series.high, color=colour, alpha=0.16, linewidth=0, zorder=1
-            )
+            axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.16, linewidth=0, zorder=1)
     axes.plot(series.x, series.y, label=series.label, **style, **(dots if bars or len(series.x) == 1 else {}))
 
 

@@ -98,9 +98,7 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
     unit, noun_end, said_scale = money, end, 0
     if kind in ("integer", "decimal", "scientific", "power"):
         if ordinal := _ORDINAL.match(text, end):
-            return Found(
-                "number", "ordinal", begin, ordinal.end(), core_start, core_end, ordinal.end(), value
-            )
+            return Found("number", "ordinal", begin, ordinal.end(), core_start, core_end, ordinal.end(), value)
         scale = SCALE.match(text, end)
         measured = UNIT.match(text, end)
         chunk = _CHUNK.match(text, body.end())
@@ -125,9 +123,7 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
     alone = kind == "integer" and unit is None and end - begin == 4 and not _PART_OF.match(text, end)
     if alone and "1990" <= text[begin:end] <= "2039" and _YEAR_AFTER.search(text[max(0, begin - 8) : begin]):
         return plain("structure", "date", begin, end)
-    return Found(
-        "number", kind, begin, end, core_start, core_end, max(noun_end, end), value, unit, said_scale
-    )
+    return Found("number", kind, begin, end, core_start, core_end, max(noun_end, end), value, unit, said_scale)
 
 
 def _value(text: str, body: re.Match[str]) -> tuple[Value | None, str, int]:
@@ -227,9 +223,7 @@ def _is_sign(text: str, place: int, limit: int) -> bool:
     before = text[place - 1] if place else " "
     if mark in "–‒":
         ahead = text[max(0, place - 2) : place].strip()
-        return (before.isspace() or before in "([|") and not (
-            ahead and (ahead[-1].isdecimal() or ahead[-1] == "%")
-        )
+        return (before.isspace() or before in "([|") and not (ahead and (ahead[-1].isdecimal() or ahead[-1] == "%"))
     if place < limit:
         return False
     if before in "–—":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 from campaign.analysis.readings import Reading
@@ -27,7 +27,7 @@ def print_reading(reading: Reading, fmt: str | None = None) -> str:
 
     Formats: `.3f` `,.0f` `+.2f` `,d` `.0%` (half away from zero on the decimal of the shortest repr, the
     minus as U+2212, never a negative zero), `word` and `Word` (four, Four), `ordinal` (fourth), `s` (text),
-    `date` (6 November 2026), `minute` (2026-11-06 06:11Z), `clock` (06:11), `Text` (a text with a capital).
+    `date` (6 November 2026), `minute` (2026-11-06 06:11Z), `clock` (06:11, in UTC), `Text` (a text with a capital).
     A reading without a value prints "not resolved".
     """
     if reading.value is None:
@@ -102,7 +102,9 @@ def number_word(value: int) -> str:
 
 def ordinal_word(value: int) -> str:
     """first, fourth, twenty-first."""
-    head, dash, last = number_word(value).rpartition("-")
+    said = number_word(value)
+    cut = max(said.rfind("-"), said.rfind(" ")) + 1
+    head, last = said[:cut], said[cut:]
     if last in _ORDINALS:
         last = _ORDINALS[last]
     elif last.endswith("ve"):
@@ -111,7 +113,15 @@ def ordinal_word(value: int) -> str:
         last = f"{last[:-1]}ieth"
     else:
         last = f"{last}th"
-    return f"{head}{dash}{last}"
+    return head + last
+
+
+def _moment(text: str) -> datetime:
+    """The time that `text` writes, in UTC; ValueError for a date alone or a time without a zone."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment.astimezone(UTC)
 
 
 def _capital(text: str) -> str:
@@ -127,6 +137,6 @@ _TEXT: dict[str, Callable[[str], str]] = {
     "s": str,
     "Text": _capital,
     "date": lambda text: long_date(date.fromisoformat(text[:10])),
-    "minute": lambda text: utc_minute(datetime.fromisoformat(text)),
-    "clock": lambda text: datetime.fromisoformat(text).strftime("%H:%M"),
+    "minute": lambda text: utc_minute(_moment(text)),
+    "clock": lambda text: f"{_moment(text):%H:%M}",
 }

@@ -10,8 +10,9 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.readings import Readings
+from campaign.notes.claims import check_claim, operands_of
 from campaign.notes.errors import ClaimError, TemplateError
-from campaign.notes.ledger import NOT_TRUE, Ledger, Place, operands_of
+from campaign.notes.ledger import NOT_TRUE, Ledger, Place
 from campaign.notes.quote import print_reading
 
 OPEN, MIDDLE, CLOSE = "\ue000", "\ue001", "\ue002"
@@ -59,15 +60,6 @@ class _Recorder:
         return [name.removeprefix(stem).removesuffix(tail) for name in self.readings.matching(pattern)]
 
 
-def check_claim(expression: str, readings: Readings) -> None:
-    """Refuse a claim that no data could make false: one that names no reading computed from data."""
-    if not any(readings[name].role == "reading" for name, _ in operands_of(expression, readings)):
-        raise ClaimError(
-            f"claim {expression!r}: names no reading that is computed from data, so nothing could make it false; "
-            "expected at least one. Write the word as plain text, or claim something that the data decide."
-        )
-
-
 def render(
     template: str, shown: str, readings: Readings, context: dict[str, Any], load: Callable[[str], str | None]
 ) -> Ledger:
@@ -95,7 +87,7 @@ def render(
         ) from None
     except (TemplateError, ReadingError) as wrong:
         raise type(wrong)(f"{shown}:{_line(wrong)}: {wrong}") from None
-    except jinja2.TemplateError as wrong:
+    except Exception as wrong:  # whatever an expression of the template can raise: 1 / 0, "a" + 1, q()
         raise TemplateError(f"{shown}:{_line(wrong)}: {wrong}. Correct the template.") from None
     return _ledger(_BLANK_LINES.sub("\n\n", text), recorder.places, shown)
 

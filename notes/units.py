@@ -72,9 +72,7 @@ _NOT_NOUNS = frozenset(
     """.split()
 )
 _PLURALS = frozenset("people men women children data criteria series feet".split())
-_NOT_PLURALS = frozenset(
-    "basis analysis axis bias process access loss pass less across class miss plus thus".split()
-)
+_NOT_PLURALS = frozenset("basis analysis axis bias process access loss pass less across class miss plus thus".split())
 _QUALIFIERS = frozenset(
     """
     baseline benchmark bonus candidate decode draft engine expert graded input kernel output prompt

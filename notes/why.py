@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass
 
 from campaign.notes.check import read_kept
+from campaign.notes.claims import operands_of
 from campaign.notes.errors import UsageError
-from campaign.notes.ledger import Place, operands_of
+from campaign.notes.ledger import Place
 from campaign.notes.paths import Part
 from campaign.notes.publish import read_published
 from campaign.notes.sources import Sources, load

@@ -57,9 +57,7 @@ def _any(words: dict[str, int]) -> str:
 
 
 _BELOW_100 = rf"(?:{_any(_TENS)}(?:(?:{HYPHEN}|{SPACE}){_any(_DIGIT)})?|{_any(_TEEN)}|{_any(_DIGIT)})"
-_BELOW_1000 = (
-    rf"(?:(?:an?|{_BELOW_100}){SPACE}hundred(?![A-Za-z])(?:{SPACE}(?:and{SPACE})?{_BELOW_100})?|{_BELOW_100})"
-)
+_BELOW_1000 = rf"(?:(?:an?|{_BELOW_100}){SPACE}hundred(?![A-Za-z])(?:{SPACE}(?:and{SPACE})?{_BELOW_100})?|{_BELOW_100})"
 _SCALE = _any(_SCALES)
 _CARDINAL = (
     rf"(?:(?:half{SPACE})?an?{SPACE}(?:dozen|{_SCALE})\b|half[- ]dozen\b|{_BELOW_100}{SPACE}dozen\b"
@@ -151,9 +149,7 @@ def _fraction(text: str, found: re.Match[str]) -> Word | None:
     plural = part.endswith("s")
     if plural != (count > 1) or (part == "half" and text[found.end() : found.end() + 1] == "-"):
         return None
-    if article and (
-        joint == "-" or (part not in ("half", "quarter") and not _AFTER_PART.match(text, found.end()))
-    ):
+    if article and (joint == "-" or (part not in ("half", "quarter") and not _AFTER_PART.match(text, found.end()))):
         return None
     size = _PARTS["half" if part == "halves" else part.rstrip("s")]
     return Word(found.start(), found.end(), "fraction", exact(Fraction(count) / size))
@@ -280,9 +276,7 @@ COMPARING: dict[str, frozenset[str]] = {
     ),
     "equality": frozenset("equal equals equally equalled same identical identically unchanged".split()),
     "position": frozenset("above below beyond over under within".split()),
-    "passing": frozenset(
-        "exceed exceeds exceeded exceeding outperform outperforms outperformed beat beats".split()
-    ),
+    "passing": frozenset("exceed exceeds exceeded exceeding outperform outperforms outperformed beat beats".split()),
 }
 """The lexicon. "no", "each", "last", "some" and verbs of change (rose, fell) are not in it: they are too
 common to say that things were compared. "half", "twice", "doubled" are number words."""
