@@ -108,14 +108,18 @@ def assemble(part: Part, body: str, sources: Sources) -> Post:
 
 
 def readings_json(sources: Sources) -> str:
-    """The text of readings.json: the constants and computed readings with all that they were computed from."""
-    said = {
+    """The text of readings.json: the constants and computed readings with all that they were computed from.
+
+    One reading a line, so that a change of one number is a change of one line.
+    """
+    head = {
         "part": sources.part.name,
         "origin": sources.data.origin,
         "data": dict(sorted(sources.data.digests.items())),
-        "readings": [_rounded(sources.readings[name].to_json()) for name in sources.computed],
     }
-    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+    lines = [json.dumps(_rounded(sources.readings[name].to_json()), ensure_ascii=False) for name in sources.computed]
+    opened = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
+    return f'{opened},\n "readings": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
 
 
 def _rounded(value: object) -> object:

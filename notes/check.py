@@ -148,13 +148,21 @@ def _readings(part: Part, sources: Sources) -> Iterator[Finding]:
                 f"git checkout -- {path}, or {mend}",
             )
     for reading in wanted["readings"]:
-        if not _same(kept.pop(reading["id"], None), reading):
-            said = found and next((r.get("value") for r in found["readings"] if r["id"] == reading["id"]), "nothing")
-            yield Finding("stale", shown, 1, 1, str(said), str(reading["value"]), f"reading {reading['id']}", mend)
+        was = kept.pop(reading["id"], None)
+        if not _same(was, reading):
+            key, said, should = _first_differing_key(was or {}, reading)
+            yield Finding("stale", shown, 1, 1, said, should, f"{key} of reading {reading['id']}", mend)
             return
     for name in kept:
         yield Finding("stale", shown, 1, 1, name, "no such reading", "the plan", mend)
         return
+
+
+def _first_differing_key(found: dict[str, object], wanted: dict[str, object]) -> tuple[str, str, str]:
+    """The first key in which two readings differ, and what stands there in both."""
+    keys = [*wanted, *(key for key in found if key not in wanted)]
+    key = next(key for key in keys if not _same(found.get(key), wanted.get(key)))
+    return key, str(found.get(key, "nothing")), str(wanted.get(key, "nothing"))
 
 
 def _same(found: object, wanted: object) -> bool:
