@@ -11,7 +11,7 @@ from campaign.notes.compare import Comparison, Where, compare
 from campaign.notes.corrections import banner, caused, corrected_places, entries, read_corrections
 from campaign.notes.credits import read_credits
 from campaign.notes.dates import long_date
-from campaign.notes.errors import CannotTell
+from campaign.notes.errors import CannotTell, TemplateError
 from campaign.notes.files import write_text
 from campaign.notes.findings import Coverage
 from campaign.notes.ledger import Ledger
@@ -67,7 +67,14 @@ def _template(part: Part) -> str:
             f"{part.show(part.template)}: there is no such file; expected the part's prose with its quotes. "
             f"`git checkout -- {part.show(part.template)}` restores it where git has it."
         )
-    return part.template.read_text(encoding="utf-8")
+    try:
+        text = part.template.read_bytes().decode()
+    except UnicodeDecodeError as wrong:
+        raise TemplateError(
+            f"{part.show(part.template)}: byte {wrong.start} is not UTF-8; expected UTF-8 text. Save it so."
+        ) from None
+    # The marker after the body needs a line of its own.
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 def package_template(name: str) -> str | None:

@@ -31,7 +31,8 @@ def build_part(part: Part) -> Outcome:
         lines = [f"built {part.title}: {built.coverage}", *(f"  {part.show(path)}" for path in written)]
         loose = sum(not finding.warning for finding in built.comparison.findings)
         if loose:
-            lines.append(f"{loose} findings: `notes check {part.name}` shows them")
+            them = "it" if loose == 1 else "them"
+            lines.append(f"{loose} finding{'' if loose == 1 else 's'}: `notes check {part.name}` shows {them}")
         return Outcome(tuple(lines))
     if part.post.read_bytes() != kept.text.encode():
         write_text(part.post, kept.text)

@@ -14,8 +14,8 @@ TRIALS = 400
 """How many other values of its readings a claim is tried with, to see whether any makes it false."""
 
 
-def claim_holds(expression: str, readings: Readings) -> bool:
-    """Whether the claim is true of the readings; one over something unresolved is not."""
+def claim_holds(expression: str, readings: Readings) -> bool | None:
+    """Whether the claim is true of the readings; None where something in it is not resolved."""
     return _truth(expression, lambda name: _values_of(readings, name))
 
 
@@ -60,7 +60,7 @@ def _can_be_false(expression: str, readings: Readings) -> bool:
             # With other data a family may have fewer members.
             return np.array(found[: 1 + int(size * len(found))]) if "*" in name else found[0]
 
-        if not _truth(expression, lookup):
+        if _truth(expression, lookup) is False:
             return True
     return False
 
@@ -71,11 +71,11 @@ def _other(value: Any, candidates: list[float], texts: list[str], chosen: random
     return chosen.choice(candidates)
 
 
-def _truth(expression: str, lookup: Callable[[str], Any]) -> bool:
+def _truth(expression: str, lookup: Callable[[str], Any]) -> bool | None:
     try:
         found = parse(expression).value(lookup)
     except Undefined:
-        return False
+        return None
     if np.ndim(found):
         raise ClaimError(
             f"claim {expression!r}: gives {np.size(found)} answers; expected one. Put all(…) or any(…) around it."

@@ -195,6 +195,10 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, 
             click.echo(f"{part.name}: cannot tell: {wrong}", err=True)
             codes.append(CANNOT_TELL)
             continue
+        except CampaignError as wrong:
+            click.echo(f"notes: {wrong}", err=True)
+            codes.append(WRONG_USE)
+            continue
         _show(report, as_json, words)
         codes.append(FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK)
         if prove and not report.failed:
@@ -203,7 +207,7 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, 
             for mutant in result.missed:
                 click.echo(f"  missed: line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
             codes.append(OK if result.passed else FINDINGS)
-    return next((code for code in (FINDINGS, CANNOT_TELL) if code in codes), OK)
+    return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
 
 
 def _show(report: Report, as_json: bool, words: bool) -> None:

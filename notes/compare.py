@@ -17,7 +17,7 @@ from campaign.analysis.errors import ReadingError
 from campaign.analysis.readings import Readings
 from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Coverage, Finding
-from campaign.notes.ledger import Ledger
+from campaign.notes.ledger import Ledger, Place
 from campaign.notes.numbers import Token, find
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -26,6 +26,13 @@ _SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])")
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
 _SAME_UNIT = {"us": "µs", "μs": "µs"}
+
+
+@lru_cache(maxsize=1024)
+def _value_of(printed: str) -> object:
+    """The value of a number as it is printed alone, or None where the text is no number."""
+    found = [token for token in find(printed) if token.role in ("number", "word")]
+    return found[0].value if len(found) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,7 @@ class _Checker:
             elif place is not None and whole:
                 count["facts" if place.kind == "fact" else "quoted"] += 1
                 if not self._changed_at(token):
-                    findings += self._unit(token, place.source)
+                    findings += self._unit(token, place, places[at][1])
             else:
                 count["unbound"] += 1
                 if not self._changed_at(token):
@@ -229,13 +236,20 @@ class _Checker:
             return f"claim {place.source}"
         return f"{place.kind} {place.source}"
 
-    def _unit(self, token: Token, source: str) -> Iterator[Finding]:
-        unit = token.unit or ""
-        if unit not in _UNIT_SIGNS or source not in self.readings:
+    def _unit(self, token: Token, place: Place, place_end: int) -> Iterator[Finding]:
+        """A finding where the text behind a quote gives the number another unit or another size."""
+        if token.end <= place_end or place.source not in self.readings:
             return
-        expected = re.split(r"[/ ]", self.readings[source].unit)[0]
-        if expected in _UNIT_SIGNS and _SAME_UNIT.get(unit, unit) != _SAME_UNIT.get(expected, expected):
-            yield self._finding("unit", token.start, token.text, f"a number in {self.readings[source].unit}", source)
+        if token.value is not None and token.value != _value_of(place.text):
+            said = f"{place.text} as the quote prints it"
+            yield self._finding("unit", token.start, token.text, said, place.source)
+            return
+        unit = token.unit or ""
+        declared = self.readings[place.source].unit
+        expected = re.split(r"[/ ]", declared)[0]
+        if unit in _UNIT_SIGNS and _SAME_UNIT.get(unit, unit) != _SAME_UNIT.get(expected, expected):
+            wanted = f"a number in {declared}" if declared else "a number without unit, as it is declared"
+            yield self._finding("unit", token.start, token.text, wanted, place.source)
 
     def _unbound(self, token: Token, inside: bool) -> Finding:
         if token.role == "undeclared":

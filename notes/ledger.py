@@ -8,12 +8,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
 
 from campaign.analysis.readings import Readings
+from campaign.engine.plan import Strict
 from campaign.notes.claims import claim_holds
 from campaign.notes.errors import UsageError
-from campaign.notes.quote import print_reading
+from campaign.notes.quote import NOT_RESOLVED, print_reading
 
 SCHEMA = 1
 
@@ -36,13 +39,17 @@ class Place:
     """A claim's word while it is false; empty where a false claim may not be printed."""
 
     def fresh(self, readings: Readings) -> str:
-        """What should stand here for `readings`; `⟨not true⟩` for a claim that does not hold.
+        """What should stand here for `readings`.
 
-        Raises ReadingError where the reading is gone.
+        A claim that does not hold and has no other word gives `⟨not true⟩`; one over something that is not
+        resolved says so, and prints neither word. Raises ReadingError where the reading is gone.
         """
         if self.kind != "claim":
             return print_reading(readings[self.source], self.format or None)
-        return self.word if claim_holds(self.source, readings) else self.otherwise or NOT_TRUE
+        holds = claim_holds(self.source, readings)
+        if holds is None:
+            return NOT_RESOLVED
+        return self.word if holds else self.otherwise or NOT_TRUE
 
 
 NOT_TRUE = "⟨not true⟩"
@@ -104,27 +111,44 @@ class Ledger:
             yield said | {"before": literal}
 
 
+class _Entry(Strict):
+    """One place as numbers.json holds it."""
+
+    line: int
+    column: int
+    text: str
+    kind: Literal["reading", "constant", "fact", "claim"]
+    source: str
+    format: str = ""
+    word: str = ""
+    otherwise: str = ""
+    before: str
+
+
+class _File(Strict):
+    """A whole numbers.json."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    counts: dict[str, int]
+    places: list[_Entry]
+    after: str
+
+
 def read_ledger(path: Path, shown: str) -> tuple[Ledger, dict[str, int]]:
     """The ledger in a numbers.json, and the counts at its build."""
     try:
-        said = json.loads(path.read_bytes())
-        if said["schema"] != SCHEMA:
-            raise UsageError(f"{shown}: schema {said['schema']}; expected {SCHEMA}. Build the part again.")
-        places = tuple(
-            Place(
-                entry["text"],
-                entry["kind"],
-                entry["source"],
-                entry.get("format", ""),
-                entry.get("word", ""),
-                entry.get("otherwise", ""),
-            )
-            for entry in said["places"]
-        )
-        literals = (*(entry["before"] for entry in said["places"]), said["after"])
-        return Ledger(places, literals), said["counts"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as wrong:
+        said = _File.model_validate_json(path.read_bytes(), strict=True)
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        if where == "schema" and first["type"] == "literal_error":
+            raise UsageError(f"{shown}: schema {first['input']}; expected 1. Build the part again.") from None
+        told = f"{where}: {first['msg']}" if where else first["msg"]
         raise UsageError(
-            f"{shown}: not a numbers.json ({type(wrong).__name__}: {wrong}); expected what `notes build` writes. "
+            f"{shown}: not a numbers.json ({told}); expected what `notes build` writes. "
             f"Restore it with `git checkout -- {shown}`."
         ) from None
+    places = tuple(
+        Place(entry.text, entry.kind, entry.source, entry.format, entry.word, entry.otherwise) for entry in said.places
+    )
+    return Ledger(places, (*(entry.before for entry in said.places), said.after)), said.counts

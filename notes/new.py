@@ -27,7 +27,7 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
         for name in COPIED:
             skeleton = package_template(f"new/{name}")
             assert skeleton is not None, f"the program comes with templates/new/{name}"
-            for mark, value in (("@DATE@", today.isoformat()), ("@PART@", part.title), ("@NUMBER@", str(part.number))):
+            for mark, value in (("@DATE@", today.isoformat()), ("@PART@", part.title)):
                 skeleton = skeleton.replace(mark, value)
             texts[name] = skeleton
     texts["data/README.md"] = (

@@ -41,7 +41,7 @@ class Campaign:
         """Every part of the campaign, by number."""
         if not self.parts_folder.is_dir():
             return []
-        found = [p.name for p in self.parts_folder.iterdir() if re.fullmatch(r"part-\d+", p.name)]
+        found = [p.name for p in self.parts_folder.iterdir() if re.fullmatch(r"part-\d+", p.name) and p.is_dir()]
         return [Part(self, name) for name in sorted(found, key=lambda n: int(n[5:]))]
 
     def part(self, said: str) -> "Part":
@@ -58,8 +58,8 @@ class Campaign:
 
 
 def part_name(said: str) -> str:
-    """`part-5` for `part-5`, `parts/part-5`, `./parts/part-5/` and `5`."""
-    last = Path(said).name
+    """`part-5` for `part-5`, `parts/part-5`, `./parts/part-5/`, `parts/part-5/post.md` and `5`."""
+    last = Path(said).parent.name if Path(said).suffix else Path(said).name
     if re.fullmatch(r"\d+", last):
         return f"part-{int(last)}"
     if re.fullmatch(r"part-\d+", last):

@@ -1,6 +1,5 @@
 """Everything that a post may quote, freshly read: plan, data, readings, facts, credits, the other parts."""
 
-import tomllib
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,6 +14,7 @@ from campaign.notes.facts import Facts, fact_readings, read_facts
 from campaign.notes.paths import Part
 from campaign.notes.publish import read_published
 from campaign.notes.seal import Seal, read_seal, require_sealed_plan
+from campaign.notes.settings import read_settings
 
 DIGEST_DIGITS = 12
 """How many digits of the data's hash a post prints."""
@@ -55,20 +55,15 @@ def load(part: Part) -> Sources:
         _provenance(data, seal),
     ):
         for name, reading in more.items():
-            if name in quotable:
+            if name in quotable or name in computed:
+                earlier = quotable.get(name) or computed[name]
                 raise UsageError(
-                    f"{part.show(part.facts)}: {name} is declared twice, as {quotable[name].role} and as "
+                    f"{part.show(part.facts)}: {name} is declared twice, as {earlier.role} and as "
                     f"{reading.role}; expected each id once. Rename one."
                 )
             quotable[name] = reading
-    names = (*campaign_names(part), *facts.names)
+    names = (*read_settings(part.campaign).names, *facts.names)
     return Sources(part, plan, data, facts, seal, Readings(quotable, part.name), tuple(computed), names)
-
-
-def campaign_names(part: Part) -> list[str]:
-    """Names that campaign.toml declares for every part."""
-    settings = tomllib.loads((part.campaign.root / "campaign.toml").read_text())
-    return list(settings.get("names", []))
 
 
 def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | None) -> None:
@@ -104,6 +99,7 @@ def _parts(part: Part) -> dict[str, Reading]:
     def add(name: str, value: str, fmt: str, where: Part) -> None:
         found[name] = Reading(name, value, print=fmt, role="fact", because=where.show(where.folder))
 
+    add("part", part.title, "s", part)
     for other in part.campaign.parts():
         add(f"part.{other.number}", other.title, "s", other)
         published = read_published(other)

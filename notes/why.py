@@ -9,6 +9,7 @@ from campaign.notes.errors import UsageError
 from campaign.notes.ledger import Place
 from campaign.notes.paths import Part
 from campaign.notes.publish import read_published
+from campaign.notes.quote import MINUS
 from campaign.notes.sources import Sources, load
 
 _PLACE = re.compile(r"(?P<part>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
@@ -42,7 +43,8 @@ def why(part: Part, text: str | None, line: int | None = None, column: int | Non
             if s.line == line and (column is None or s.column <= column < s.column + len(s.place.text))
         ]
     else:
-        chosen = [s for s in standing if s.place.text == text]
+        asked = (text or "").replace("-", MINUS)
+        chosen = [s for s in standing if s.place.text == text or s.place.text == asked]
     if not chosen:
         asked = f"line {line}" + (f", column {column}" if column else "") if line is not None else repr(text)
         raise UsageError(

@@ -1,0 +1,17 @@
+"""campaign.toml: what holds for every part of a campaign."""
+
+from campaign.engine.plan import Strict, Text, parse_strict, read_toml
+from campaign.notes.paths import MARKER, Campaign
+
+
+class Settings(Strict):
+    """A whole campaign.toml."""
+
+    title: Text = "A campaign"
+    names: list[Text] = []
+    """Names with digits in them that every part may use: their digits are no numbers."""
+
+
+def read_settings(campaign: Campaign) -> Settings:
+    """The campaign's settings; an error names file and key."""
+    return parse_strict(Settings, read_toml(campaign.root / MARKER, MARKER), MARKER)
