@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from campaign.analysis import kinds
-from campaign.analysis.errors import ReadingError
+from campaign.analysis.errors import ReadingError, UnknownReading
 from campaign.analysis.expressions import Expression, Undefined, parse
 from campaign.analysis.intervals import Estimate
 from campaign.analysis.readings import Reading, Readings, match_ids
 from campaign.analysis.rows import missing_rows, served_tables
 from campaign.analysis.verdict import decide
 from campaign.engine.data import Data
-from campaign.engine.plan import ID, Plan, parse_strict
+from campaign.engine.plan import ID, LEVEL, Plan, parse_strict
 from campaign.kernels.errors import nearest
 
 DEFAULT_LEVEL = 95.0
 """Interval level in percent where the plan has no constant `interval.level`."""
-LEVEL = "interval.level"
 
 
 def read(plan: Plan, data: Data, where: str) -> Readings:
@@ -54,14 +54,20 @@ class _Computation:
         """Compute one declaration and everything that it gives."""
         name = declaration.get("id", "without id")
         kind = declaration.get("kind")
-        if kind not in kinds.KINDS:
+        if not isinstance(kind, str) or kind not in kinds.KINDS:
+            what = f"kind is {kind!r}" if "kind" in declaration else "kind is missing"
             raise ReadingError(
-                f"{self.where}: reading {name}: kind is {kind!r}; expected one of {', '.join(kinds.KINDS)}."
+                f"{self.where}: reading {name}: {what}; expected one of {', '.join(kinds.KINDS)}."
                 f"{nearest(str(kind), kinds.KINDS)} Name one of them."
             )
         said = parse_strict(kinds.KINDS[kind], declaration, f"{self.where}: reading {name}")
         try:
             found = list(self._compute(said))
+        except UnknownReading as wrong:
+            if not self.incomplete:
+                raise ReadingError(f"{self.where}: reading {name}: {wrong}") from None
+            # it may be a member of a family whose records are still to come
+            found = [] if "{" in said.id else [Reading(said.id, None, said.unit, said.print)]
         except (ReadingError, Undefined) as wrong:
             raise ReadingError(f"{self.where}: reading {name}: {wrong}") from None
         for reading in found:
@@ -76,6 +82,8 @@ class _Computation:
             self.known[reading.id] = reading
 
     def _compute(self, said: Any) -> Iterator[Reading]:
+        if isinstance(said, kinds.Arms):
+            self._check_arms(said)
         if isinstance(said, kinds.Stat | kinds.Ratio):
             members = kinds.stat(self.view, said) if isinstance(said, kinds.Stat) else kinds.ratio(self.view, said)
             for name, estimate in members:
@@ -83,7 +91,11 @@ class _Computation:
         elif isinstance(said, kinds.Saving | kinds.Drift | kinds.Difference):
             yield self._reading(said, said.id, kinds.arms(self.view, said, self.level), formula_of(said))
         elif isinstance(said, kinds.Paired):
-            yield self._reading(said, said.id, kinds.paired(self.view, said, self.level), formula_of(said))
+            try:
+                estimate = kinds.paired(self.view, said, self.level)
+            except Undefined as why:
+                estimate = Estimate(None, reason=str(why))
+            yield self._reading(said, said.id, estimate, formula_of(said))
         elif isinstance(said, kinds.Expr):
             for name, fill in self._members(said):
                 yield self._expression(said, name, fill)
@@ -93,15 +105,39 @@ class _Computation:
         else:
             yield self._verdict(said)
 
+    def _check_arms(self, said: kinds.Arms) -> None:
+        """Refuse an arm or a slope that the plan does not have."""
+        for key, name in (("arm", said.arm), ("against", said.against)):
+            if name not in self.plan.arms:
+                raise ReadingError(
+                    f"{key} is {name!r}; expected one of {', '.join(self.plan.arms) or 'none yet'}."
+                    f"{nearest(name, self.plan.arms)} Correct it, or add it under [arms]."
+                )
+        if isinstance(said, kinds.Saving | kinds.Drift):
+            slopes = self.plan.matching.slopes if self.plan.matching else {}
+            if said.slope not in slopes:
+                raise ReadingError(
+                    f"slope is {said.slope!r}; expected one of {', '.join(slopes) or 'none yet'}."
+                    f"{nearest(said.slope, slopes)} Correct it, or add it to matching.slopes."
+                )
+
     def _members(self, said: kinds.Expr | kinds.Choice) -> Iterator[tuple[str, Callable[[str], str]]]:
         """The id and the filling-in of {0} for each member of a family; the id itself where it is none."""
         if not said.for_each:
             yield said.id, lambda text: text
             return
-        stem = said.for_each.split("*")[0]
-        for member in match_ids(said.for_each, self.known):
-            tail = member.removeprefix(stem)
-            yield said.id.replace("{0}", tail), lambda text, tail=tail: text.replace("{0}", tail)
+        if said.for_each.count("*") != 1 or "{0}" not in said.id:
+            raise ReadingError(
+                f"for_each is {said.for_each!r} and the id {said.id!r}; expected a pattern with one *, as row.*, and "
+                "an id with {0} where the star's part goes. Correct them."
+            )
+        before, after = said.for_each.split("*")
+        found = match_ids(said.for_each, self.known)
+        if not found:
+            raise self._unknown(said.for_each)
+        for member in found:
+            part = member.removeprefix(before).removesuffix(after)
+            yield said.id.replace("{0}", part), lambda text, part=part: text.replace("{0}", part)
 
     def _expression(self, said: kinds.Expr, name: str, fill: Callable[[str], str]) -> Reading:
         expression = parse(fill(said.expr))
@@ -110,11 +146,13 @@ class _Computation:
         except Undefined as why:
             return Reading(name, None, said.unit, said.print, formula=expression.text, reason=str(why))
         operands = tuple(self._operands(expression))
-        readings = Readings(self.known, self.where)
-        # What is computed from constants alone is as fixed as they are: no data can change it.
-        fixed = bool(operands) and all(readings[name].role == "constant" for name, _ in operands)
-        role = "constant" if fixed else "reading"
+        role = self._role(operands)
         return Reading(name, value, said.unit, said.print, formula=expression.text, operands=operands, role=role)
+
+    def _role(self, operands: tuple[tuple[str, Any], ...]) -> str:
+        """What is computed from constants alone, or from nothing, is as fixed as they are: no data can change it."""
+        readings = Readings(self.known, self.where)
+        return "constant" if all(readings[name].role == "constant" for name, _ in operands) else "reading"
 
     def _choice(self, said: kinds.Choice, name: str, fill: Callable[[str], str]) -> Reading:
         conditions = [parse(fill(case.when)) for case in said.cases if case.when]
@@ -124,12 +162,12 @@ class _Computation:
         except Undefined as why:
             return Reading(name, None, said.unit, formula=formula, reason=str(why))
         operands = tuple(item for condition in conditions for item in self._operands(condition))
-        return Reading(name, word, said.unit, formula=formula, operands=operands)
+        return Reading(name, word, said.unit, formula=formula, operands=operands, role=self._role(operands))
 
     def _verdict(self, said: kinds.VerdictWord) -> Reading:
         rule = self.plan.verdict
         if rule is None:
-            raise ReadingError("the plan has no [verdict]; expected bands and guards. Add it.")
+            raise ReadingError("the plan has no [verdict]; expected its reading and bands. Add it.")
         bands = ", ".join(
             f"{band.verdict}"
             + "".join(
@@ -143,7 +181,7 @@ class _Computation:
         except Undefined as why:
             return Reading(said.id, None, formula=formula, reason=str(why))
         warnings = tuple(f"guard tripped: {name}" for name in decision.tripped) + decision.not_run
-        operands = ((rule.reading, self.known[rule.reading].value),)
+        operands = ((rule.reading, Readings(self.known, self.where)[rule.reading].value),)
         return Reading(said.id, decision.word, formula=formula, operands=operands, warnings=warnings)
 
     def lookup(self, name: str) -> Any:
@@ -152,9 +190,23 @@ class _Computation:
         if "*" in name:
             found = readings.matching(name)
             if not found:
-                raise ReadingError(f"no reading fits {name!r}; expected some above it. Correct the pattern.")
+                raise self._unknown(name)
             return np.array([_value(readings[one]) for one in found])
-        return _value(readings[name])
+        try:
+            return _value(readings[name])
+        except UnknownReading:
+            raise self._unknown(name) from None
+
+    def _unknown(self, name: str) -> UnknownReading:
+        """The error for an id or a pattern that nothing declared so far fits."""
+        below = [str(said.get("id")) for said in self.plan.reading if said.get("id") not in self.known]
+        if "*" in name:
+            return UnknownReading(f"no reading fits {name!r}; expected one declared above. Correct the pattern.")
+        if name in below or name.rpartition(".")[0] in below:
+            return UnknownReading(f"{name} is declared below; expected what it uses above it. Move it up.")
+        return UnknownReading(
+            f"there is no reading {name!r}; expected one declared above.{nearest(name, self.known)} Correct it."
+        )
 
     def _operands(self, expression: Expression) -> Iterator[tuple[str, Any]]:
         readings = Readings(self.known, self.where)
@@ -163,6 +215,8 @@ class _Computation:
                 yield one, readings[one].value
 
     def _reading(self, said: Any, name: str, estimate: Estimate, formula: str) -> Reading:
+        if isinstance(estimate.value, float) and not isfinite(estimate.value):
+            estimate = Estimate(None, n=estimate.n, reason=f"the value is {estimate.value}, no number")
         return Reading(
             name,
             estimate.value,
@@ -180,10 +234,9 @@ def formula_of(said: Any) -> str:
     match said:
         case kinds.Stat():
             of = f" of {said.column}" if said.column else " of records"
-            where = f" where {said.where}" if said.where else ""
             each = f", for each {', '.join(said.each)}" if said.each else ""
             scale = f" × {said.scale:g}" if said.scale != 1 else ""
-            return f"{said.stat}{of} in {said.table}{where}{each}{scale}"
+            return f"{said.stat}{of} in {said.table}{_where(said.where)}{each}{scale}"
         case kinds.Saving():
             return f"row mean of {said.against} − row mean of {said.arm}, matched_{said.slope}; pooled t over rows"
         case kinds.Drift():
@@ -192,15 +245,19 @@ def formula_of(said: Any) -> str:
             return f"row mean of {said.arm} − row mean of {said.against}, {said.column}; pooled t over rows"
         case kinds.Paired() if said.weight_table:
             weight = f"{said.weight_table}.{said.weight}"
-            return f"mean of {said.value} in {said.table} where {said.where}, weighted by {weight}"
+            return f"mean of {said.value} in {said.table}{_where(said.where)}, weighted by {weight}"
         case kinds.Paired():
-            return f"mean of {said.value} over the pairs of {said.table} where {said.where}; paired t"
+            return f"mean of {said.value} over the pairs of {said.table}{_where(said.where)}; paired t"
         case kinds.Ratio():
             return (
                 f"{said.stat} over {', '.join(said.pair)} of {said.column} where {said.top} / least {said.column} "
                 f"where {said.bottom}"
             )
     raise ReadingError(f"no formula for {type(said).__name__}")
+
+
+def _where(condition: str) -> str:
+    return f" where {condition}" if condition else ""
 
 
 def _value(reading: Reading) -> Any:

@@ -6,6 +6,9 @@ from math import sqrt
 import numpy as np
 from scipy import stats
 
+DUST = 1e-12
+"""A standard deviation below this share of the values is rounding dust of floats and no variation."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -37,6 +40,9 @@ def difference(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
     leaves the difference unresolved: a point is no interval.
     """
     n = len(first) + len(second)
+    lacking = _lacking(np.concatenate([first, second]), "rows")
+    if lacking:
+        return Estimate(None, n=n, reason=lacking)
     if not len(first) or not len(second):
         return Estimate(None, n=n, reason=f"need at least one row in each arm, have {len(first)} and {len(second)}")
     df = n - 2
@@ -44,7 +50,7 @@ def difference(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
         return Estimate(None, n=n, reason="need two rows in at least one arm for an interval, have one in each")
     squares = sum(float(np.sum((arm - arm.mean()) ** 2)) for arm in (first, second))
     sd = sqrt(squares / df)
-    if sd == 0:
+    if _is_dust(sd, first, second):
         return Estimate(None, n=n, reason="the rows of each arm do not vary, so no interval can be given")
     warnings = (
         ("one arm has a single row: its variance is taken from the other arm",)
@@ -59,10 +65,13 @@ def difference(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
 
 def paired_mean(pairs: np.ndarray, level: float) -> Estimate:
     """Mean of paired differences with its t interval at `level` percent."""
+    lacking = _lacking(pairs, "pairs")
+    if lacking:
+        return Estimate(None, n=len(pairs), reason=lacking)
     if len(pairs) < 2:
         return Estimate(None, n=len(pairs), reason=f"need at least two pairs for an interval, have {len(pairs)}")
     sd = float(np.std(pairs, ddof=1))
-    if sd == 0:
+    if _is_dust(sd, pairs):
         return Estimate(None, n=len(pairs), reason="the pairs do not vary, so no interval can be given")
     interval = stats.ttest_1samp(pairs, 0).confidence_interval(level / 100)
     return Estimate(
@@ -78,6 +87,22 @@ def paired_mean(pairs: np.ndarray, level: float) -> Estimate:
 
 def weighted_mean(values: np.ndarray, weights: np.ndarray) -> Estimate:
     """Mean of `values` weighted by `weights`; no interval."""
+    lacking = _lacking(values, "values") or _lacking(weights, "weights")
+    if lacking:
+        return Estimate(None, n=len(values), reason=lacking)
+    if np.any(weights < 0):
+        return Estimate(None, n=len(values), reason="a weight is below zero")
     if not len(values) or not np.sum(weights) > 0:
         return Estimate(None, n=len(values), reason="need at least one value with a weight above zero")
     return Estimate(float(np.sum(values * weights) / np.sum(weights)), n=len(values))
+
+
+def _lacking(values: np.ndarray, what: str) -> str:
+    """Why `values` give no number: some of them are NaN or infinite; empty where all are finite."""
+    lacking = int(np.sum(~np.isfinite(values)))
+    return f"{lacking} of {len(values)} {what} have no value" if lacking else ""
+
+
+def _is_dust(sd: float, *values: np.ndarray) -> bool:
+    """Whether `sd` is what adding and dividing floats leaves behind: three times 0.1 has a mean beside 0.1."""
+    return sd <= DUST * float(np.max(np.abs(np.concatenate(values))))

@@ -11,12 +11,14 @@
 `verdict`     the plan's verdict
 """
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Undefined, parse
@@ -38,6 +40,7 @@ STATS: dict[str, Callable[[pd.Series], Any]] = {
     "distinct": lambda s: s.nunique(),
     "value": lambda s: s.iloc[0],
 }
+NUMBERS_ONLY = ("sum", "mean", "median", "spread", "sd", "share")
 StatName = Literal["count", "sum", "mean", "median", "min", "max", "spread", "sd", "share", "distinct", "value"]
 
 
@@ -109,6 +112,13 @@ class Paired(Declared):
     weight_table: str = ""
     weight: str = ""
     on: str = ""
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> "Paired":
+        given = [name for name in ("weight_table", "weight", "on") if getattr(self, name)]
+        if given and len(given) < 3:
+            raise ValueError("weight_table, weight and on together, or none of them")
+        return self
 
 
 class Ratio(Declared):
@@ -203,7 +213,12 @@ class TableView:
         if not where:
             return frame
         chosen = np.asarray(parse(where).value(lambda column: self._cell(frame, column, name)))
-        return frame[np.broadcast_to(chosen, len(frame)).astype(bool)]
+        if chosen.dtype != bool:
+            raise ReadingError(
+                f"table {name}: {where!r} is no condition; expected one that is true or false for each record. "
+                "Compare the column with something."
+            )
+        return frame[np.broadcast_to(chosen, len(frame))]
 
     def values(self, frame: pd.DataFrame, column: str, name: str) -> pd.Series:
         """A column of `frame`, or an expression over its columns, as a series beside it."""
@@ -223,11 +238,27 @@ class TableView:
 
 def stat(view: TableView, said: Stat) -> list[tuple[str, Estimate]]:
     """Id and value of each reading that `said` declares: one, or one for each value of `each`."""
-    frame = view.records(said.table, said.where)
     if not said.each:
+        try:
+            frame = view.records(said.table, said.where)
+        except Undefined as why:
+            return [(said.id, Estimate(None, reason=str(why)))]
         return [(said.id, _figure(view, said, frame))]
-    members = frame.groupby([_present(frame, column, said.table) for column in said.each], sort=False)
+    frame = view.records(said.table, said.where)
+    members = _families(frame, said.each, said.table)
     return [(_member_id(said, said.each, values), _figure(view, said, group)) for values, group in members]
+
+
+def _families(frame: pd.DataFrame, columns: list[str], table: str) -> Any:
+    """The records of `frame` by their values in `columns`, in which none may be empty: its record would be lost."""
+    for column in columns:
+        empty = int(frame[_present(frame, column, table)].isna().sum())
+        if empty:
+            raise ReadingError(
+                f"table {table}: {column} is empty in {empty} of {len(frame)} records; expected a value that tells "
+                f"to which member of the family each belongs. Choose the records that have one with `where`."
+            )
+    return frame.groupby(columns, sort=False)
 
 
 def _present(frame: pd.DataFrame, column: str, table: str) -> str:
@@ -241,13 +272,13 @@ def _present(frame: pd.DataFrame, column: str, table: str) -> str:
 
 def _member_id(said: Stat | Ratio, columns: list[str], values: tuple[Any, ...]) -> str:
     names = dict(zip(columns, (slug(value) for value in values), strict=True))
-    try:
-        return said.id.format(**names)
-    except (KeyError, IndexError):
+    named = re.findall(r"\{([^{}]*)\}", said.id)
+    if set(named) != set(columns):
         raise ReadingError(
-            f"reading {said.id}: its id names a column that `each` does not have; expected "
-            f"{', '.join('{' + name + '}' for name in columns)}. Correct the id."
-        ) from None
+            f"its id names {', '.join(f'{{{name}}}' for name in named) or 'no column in braces'}; expected "
+            f"{', '.join(f'{{{name}}}' for name in columns)}, which tell its members apart. Correct the id."
+        )
+    return re.sub(r"\{([^{}]*)\}", lambda found: names[found[1]], said.id)
 
 
 def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
@@ -258,24 +289,54 @@ def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
     if not len(frame):
         where = f" where {said.where}" if said.where else ""
         return Estimate(None, reason=f"no record of {said.table}{where}")
-    series = view.values(frame, said.column, said.table)
+    try:
+        series = view.values(frame, said.column, said.table)
+    except Undefined as why:
+        return Estimate(None, n=len(frame), reason=str(why))
+    empty = int(series.isna().sum())
+    if empty:
+        return Estimate(
+            None, n=len(frame), reason=f"{said.column} is empty in {empty} of {len(frame)} records of {said.table}"
+        )
+    _refuse_wrong_values(said, series)
+    if series.dtype == bool and said.stat in NUMBERS_ONLY:
+        series = series.astype(int)
     if said.stat == "value" and len(series) != 1:
         return Estimate(None, n=len(series), reason=f"need exactly one record of {said.table}, have {len(series)}")
     if said.stat == "sd" and len(series) < 2:
         return Estimate(None, n=len(series), reason="need at least two records for a standard deviation")
-    value = STATS[said.stat](series)
+    with np.errstate(over="ignore", invalid="ignore"):  # a value that is not finite becomes an unresolved reading
+        value = STATS[said.stat](series)
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool):
+        value = "true" if value else "false"
     if isinstance(value, pd.Timestamp):
         value = value.isoformat()
     if isinstance(value, str):
         return Estimate(value, n=len(series))
-    value = value.item() if isinstance(value, np.generic) else value
     return Estimate(value * said.scale if said.scale != 1 else value, n=len(series))
+
+
+def _refuse_wrong_values(said: Stat, series: pd.Series) -> None:
+    """Refuse a stat of values that it has no meaning for: the mean of texts, the share of numbers."""
+    is_number = series.dtype.kind in "biuf"
+    if (said.stat in NUMBERS_ONLY or said.scale != 1) and not is_number:
+        asked = said.stat if said.stat in NUMBERS_ONLY else "scale"
+        raise ReadingError(
+            f"{asked} of {said.column}, which holds no numbers; expected a column of numbers. Correct it."
+        )
+    if said.stat == "share" and not series.isin([0, 1]).all():
+        raise ReadingError(
+            f"share of {said.column}, which is not true or false; expected a condition, as outcome == 'pass'. "
+            "Correct it."
+        )
 
 
 def arms(view: TableView, said: Saving | Drift | Difference, level: float) -> Estimate:
     """The difference that `said` declares, over row values."""
     column = said.column if isinstance(said, Difference) else f"matched_{said.slope}"
-    frames = [view.records(ROW_VALUES, f"arm == '{name}'") for name in (said.arm, said.against)]
+    rows = view.records(ROW_VALUES, "")
+    frames = [rows[rows["arm"] == name] for name in (said.arm, said.against)]
     arm, against = (view.values(frame, column, ROW_VALUES).to_numpy(dtype=float) for frame in frames)
     return difference(against, arm, level) if isinstance(said, Saving) else difference(arm, against, level)
 
@@ -283,28 +344,59 @@ def arms(view: TableView, said: Saving | Drift | Difference, level: float) -> Es
 def paired(view: TableView, said: Paired, level: float) -> Estimate:
     """The mean saving of the pairs that `said` chooses."""
     frame = view.records(said.table, said.where)
+    if not len(frame):
+        where = f" where {said.where}" if said.where else ""
+        return Estimate(None, reason=f"no record of {said.table}{where}")
+    series = view.values(frame, said.value, said.table)
+    if series.dtype.kind not in "biuf":
+        raise ReadingError(f"{said.value} holds no numbers; expected what one pair saves. Correct `value`.")
     if not said.weight_table:
-        return paired_mean(view.values(frame, said.value, said.table).to_numpy(dtype=float), level)
-    weights = view.records(said.weight_table, "")[[said.on, said.weight]]
-    joined = frame.merge(weights, on=said.on, how="left", suffixes=("", "_weight"))
-    if joined[said.weight].isna().any():
-        lacking = joined.loc[joined[said.weight].isna(), said.on].iloc[0]
-        return Estimate(None, n=len(joined), reason=f"{said.weight_table} has no {said.on} {lacking}")
-    if set(weights[said.on]) - set(frame[said.on]):
-        left_out = sorted(set(weights[said.on]) - set(frame[said.on]))
-        return Estimate(None, n=len(joined), reason=f"no timing at {said.on} {left_out[0]:g}, which has a weight")
-    values = view.values(joined, said.value, said.table).to_numpy(dtype=float)
-    return weighted_mean(values, joined[said.weight].to_numpy(dtype=float))
+        return paired_mean(series.to_numpy(dtype=float), level)
+    weights = view.records(said.weight_table, "")
+    for column in (said.on, said.weight):
+        _present(weights, column, said.weight_table)
+    at = frame[_present(frame, said.on, said.table)]
+    if at.isna().any():
+        return Estimate(
+            None, n=len(frame), reason=f"{said.on} is empty in {int(at.isna().sum())} records of {said.table}"
+        )
+    if weights[said.on].duplicated().any():
+        twice = weights.loc[weights[said.on].duplicated(), said.on].iloc[0]
+        return Estimate(None, n=len(frame), reason=f"{said.weight_table} has {said.on} {twice} more than once")
+    without = sorted(set(at) - set(weights[said.on]))
+    if without:
+        return Estimate(None, n=len(frame), reason=f"{said.weight_table} has no {said.on} {_plain_number(without[0])}")
+    left_out = sorted(set(weights[said.on]) - set(at))
+    if left_out:
+        what = f"{said.on} {_plain_number(left_out[0])}"
+        return Estimate(None, n=len(frame), reason=f"no timing at {what}, which has a weight")
+    # repeats at one place count as their mean: the weight is that of the place, not of how often it was timed
+    means = series.groupby(at).mean()
+    weight = weights.set_index(said.on)[said.weight].loc[means.index].to_numpy(dtype=float)
+    return replace(weighted_mean(means.to_numpy(dtype=float), weight), n=len(frame))
+
+
+def _plain_number(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def ratio(view: TableView, said: Ratio) -> list[tuple[str, Estimate]]:
     """Id and value of each ratio that `said` declares."""
     shared = [*said.each, *said.pair]
+    table = view.records(said.table, "")
     for column in (*shared, *said.members, said.among, said.column):
-        _present(view.records(said.table, ""), column, said.table)
+        _present(table, column, said.table)
+    if table[said.column].dtype.kind not in "iuf":
+        raise ReadingError(f"{said.column} holds no numbers; expected a column of times. Correct `column`.")
     above, below = view.records(said.table, said.top), view.records(said.table, said.bottom)
-    top = above.groupby([*said.members, *shared], sort=False)[said.column].median().rename("top").reset_index()
-    competitors = below.groupby([*shared, said.among], sort=False)[said.column].median()
+    empty = int(pd.concat([above, below])[said.column].isna().sum())
+    if empty:
+        raise ReadingError(
+            f"{said.column} is empty in {empty} of the chosen records of {said.table}; expected a time in each. "
+            "Leave them out with `top` and `bottom`."
+        )
+    top = _families(above, [*said.members, *shared], said.table)[said.column].median().rename("top").reset_index()
+    competitors = _families(below, [*shared, said.among], said.table)[said.column].median()
     bottom = competitors.groupby(shared, sort=False).min().rename("bottom").reset_index()
     pairs = top.merge(bottom, on=shared, how="inner")
     pairs["ratio"] = pairs["top"] / pairs["bottom"]
@@ -321,13 +413,15 @@ def _pairs_figure(said: Ratio, pairs: pd.DataFrame) -> Estimate:
     if not len(pairs):
         return Estimate(None, reason="no record of one side was measured together with one of the other")
     ratios = pairs["ratio"]
+    if not (pairs["bottom"] > 0).all():
+        return Estimate(None, n=len(pairs), reason="a time below the line is not above zero")
     return Estimate(float(STATS[said.stat](ratios)), float(ratios.min()), float(ratios.max()), n=len(pairs))
 
 
 def choose(said: Choice, lookup: Callable[[str], Any], fill: Callable[[str], str]) -> str:
     """The word of the first case that holds."""
     for case in said.cases:
-        if not case.when or bool(parse(fill(case.when)).value(lookup)):
+        if not case.when or parse(fill(case.when)).truth(lookup):
             return case.word
     raise Undefined("no case of the choice holds")
 

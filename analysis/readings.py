@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaign.analysis.errors import ReadingError
+from campaign.analysis.errors import ReadingError, UnknownReading
 from campaign.kernels.errors import nearest
 
 Value = int | float | str | None
@@ -69,7 +69,7 @@ class Readings(Mapping[str, Reading]):
         base, _, aspect = name.rpartition(".")
         if base in self._readings and aspect in ASPECTS:
             return self._aspect(self._readings[base], aspect)
-        raise ReadingError(
+        raise UnknownReading(
             f"{self._where}: there is no reading {name!r}; expected one that the part's plan or facts declare."
             f"{nearest(name, self._readings)} `notes read` lists them all."
         )

@@ -59,6 +59,8 @@ def row_values(plan: Plan, rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame
 
 def missing_rows(plan: Plan, data: Data) -> int:
     """How many planned rows are not there yet; 0 where the plan orders no rows."""
-    if plan.rows is None or "rows" not in data.tables:
+    if plan.rows is None:
         return 0
+    if "rows" not in data.tables:
+        return len(plan.rows.order)
     return max(0, len(plan.rows.order) - len(planned_rows(plan, data.tables["rows"])))

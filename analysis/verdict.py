@@ -21,30 +21,35 @@ class Decision:
 
 
 def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
-    """The plan's verdict for the readings that `lookup` gives; Undefined where the deciding one is missing.
+    """The plan's verdict for the readings that `lookup` gives.
 
     A band that is negative (rolled back) stands whatever the guards say; then a guard that holds comes
-    before one that confounds.
+    before one that confounds. Undefined where the deciding reading or a bound has no value, and where a verdict
+    would be positive though a guard could not run: what was not checked has not passed.
     """
     rule = plan.verdict
     if rule is None:
         raise Undefined("the plan has no verdict")
-    lookup(rule.reading)
-    band = next((band for band in rule.bands if _covers(band, rule.reading, lookup)), None)
+    value = parse(rule.reading).value(lookup)
+    # every band is asked, so that a bound without a value is seen wherever it stands
+    covering = [band for band in rule.bands if _covers(band, rule.reading, lookup)]
+    band = next(iter(covering), None)
     if band is None:
-        raise Undefined(f"no band covers {rule.reading} = {lookup(rule.reading):g}")
+        raise Undefined(f"no band covers {rule.reading} = {value!r}")
     tripped: list[str] = []
     not_run: list[str] = []
     words: list[str] = []
     for guard in rule.guards:
         try:
-            if parse(guard.when).value(lookup):
+            if parse(guard.when).truth(lookup):
                 tripped.append(guard.name)
                 words.append(guard.verdict)
         except Undefined as why:
             not_run.append(f"{guard.name}: not run: {why}")
     word = band.verdict
     if word not in rule.negative:
+        if not_run and not words:
+            raise Undefined(f"{word}, were it not that a guard could not run: {'; '.join(not_run)}")
         word = "held" if "held" in words else "confounded" if "confounded" in words else word
     return Decision(word, band.verdict, tuple(tripped), tuple(not_run))
 
@@ -55,4 +60,4 @@ def _covers(band: Any, reading: str, lookup: Callable[[str], Any]) -> bool:
         conditions.append(f"{reading} >= {band.at_least}")
     if band.above is not None:
         conditions.append(f"{reading} > {band.above}")
-    return all(bool(parse(condition).value(lookup)) for condition in conditions)
+    return all(parse(condition).truth(lookup) for condition in conditions)

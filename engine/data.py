@@ -13,6 +13,7 @@ from campaign.engine.errors import RecordError
 from campaign.engine.plan import Plan
 from campaign.engine.records import check_together
 from campaign.engine.tables import read_table
+from campaign.kernels.errors import nearest
 
 ORIGINS = ("measured", "reconstructed", "stated")
 
@@ -67,15 +68,19 @@ def read_data(plan: Plan, folder: Path, show: Callable[[Path], str]) -> Data:
 
 def _read_run(path: Path, shown: str) -> dict[str, Any]:
     try:
-        run = json.loads(path.read_bytes())
-    except (json.JSONDecodeError, UnicodeDecodeError) as wrong:
-        raise RecordError(f"{shown}: not JSON: {wrong}. Correct the file.") from None
+        run = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as wrong:  # bad JSON and bad UTF-8 are ValueErrors
+        raise RecordError(f"{shown}: not JSON: {wrong}; expected where the data come from. Correct the file.") from None
     if not isinstance(run, dict) or run.get("origin") not in ORIGINS:
         found = run.get("origin") if isinstance(run, dict) else run
         raise RecordError(
             f"{shown}: origin is {found!r}; expected one of {', '.join(ORIGINS)}. Say where the data come from."
         )
     return run
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str]) -> None:
@@ -86,8 +91,8 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
     for row in rows.itertuples():
         if row.arm not in plan.arms:
             raise RecordError(
-                f"{shown['rows']}: row {row.row} is of arm {row.arm!r}; expected one of {', '.join(plan.arms)}. "
-                "Correct the arm, or add it to the plan."
+                f"{shown['rows']}: row {row.row} is of arm {row.arm!r}; expected one of {', '.join(plan.arms)}."
+                f"{nearest(row.arm, plan.arms)} Correct the arm, or add it to the plan."
             )
     if plan.rows is None:
         return

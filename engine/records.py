@@ -86,14 +86,20 @@ def known_schema(name: str) -> Schema | None:
 def check_together(tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str]) -> None:
     """Refuse records that contradict each other or what is physically possible.
 
-    Every draw, task and power sample names a row that exists; a complete row has draws; each verify step
-    emits at least one token; the verify steps of a draw take no longer than its model time; a draw's
-    passes are the tasks that passed.
+    Every draw, task and power sample names a row that exists; a task, a draw that exists; a void row says why; a
+    complete row has draws. In every row that is not void each verify step emits at least one token, the verify
+    steps of a draw take no longer than its model time, and a draw's passes are the tasks that passed.
     """
     if "rows" not in tables:
         return
     rows = tables["rows"]
     _one_of(rows, "state", ROW_STATES, shown["rows"])
+    void = rows[rows["state"] == "void"]
+    for row in void[void["reason"].isna()]["row"]:
+        raise RecordError(
+            f"{shown['rows']}: row {row} is void, and its reason is empty; expected why it does not count. "
+            "Give the reason."
+        )
     for name in ("draws", "tasks", "power"):
         if name in tables:
             unknown = sorted(set(tables[name]["row"]) - set(rows["row"]))
@@ -102,12 +108,15 @@ def check_together(tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str])
                     f"{shown[name]}: row {unknown[0]} has records but is not in {shown['rows']}; "
                     "expected every row to be listed there. Add the row, or remove its records."
                 )
+    counted = {
+        name: tables[name][~tables[name]["row"].isin(void["row"])] for name in ("draws", "tasks") if name in tables
+    }
     if "draws" in tables:
-        _check_draws(rows, tables["draws"], shown)
+        _check_draws(rows, counted["draws"], shown)
     if "tasks" in tables:
         _one_of(tables["tasks"], "outcome", OUTCOMES, shown["tasks"])
         if "draws" in tables:
-            _check_passes(tables["draws"], tables["tasks"], shown)
+            _check_passes(counted["draws"], counted["tasks"], shown)
 
 
 def _one_of(frame: pd.DataFrame, column: str, allowed: tuple[str, ...], shown: str) -> None:
@@ -148,6 +157,14 @@ def _check_draws(rows: pd.DataFrame, draws: pd.DataFrame, shown: Mapping[str, st
 
 
 def _check_passes(draws: pd.DataFrame, tasks: pd.DataFrame, shown: Mapping[str, str]) -> None:
+    there = set(zip(draws["row"], draws["draw"], strict=True))
+    for task in tasks.itertuples():
+        if (task.row, task.draw) not in there:
+            raise RecordError(
+                f"{shown['tasks']}: row {task.row}, draw {task.draw}: task {task.task} was graded, but "
+                f"{shown['draws']} has no such draw; expected every draw to be listed there. "
+                "Add the draw, or correct the task's."
+            )
     passed = tasks[tasks["outcome"] == "pass"].groupby(["row", "draw"]).size()
     for draw in draws.itertuples():
         graded = int(passed.get((draw.row, draw.draw), 0))

@@ -7,6 +7,7 @@ file whose unit differs has a differently named column and is refused.
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +52,10 @@ class Column:
         head, _, tail = self.name.rpartition("_")
         return head if head and tail in UNITS else self.name
 
+    def differs_in_unit(self, name: str) -> bool:
+        """Whether `name` is this column's, its unit aside; an ending that is no known unit counts as one."""
+        return self.stem != self.name and self.stem in (name, name.rpartition("_")[0])
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -77,8 +82,9 @@ class Schema:
 def read_table(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     """The records of the file at `path`, each validated; `shown` is how an error names the file.
 
-    Types: text -> str, integer -> int64, number -> float64, time -> UTC timestamps, flag -> bool; an
-    optional column left empty is None (text) or NaN (integer becomes float64).
+    Types: text -> str, integer -> int64, number -> float64, time -> UTC timestamps, flag -> bool. Where an
+    optional column is left empty it holds None (text), NaT (time) or NaN; so an optional integer or flag (1 and 0)
+    is float64.
     Raises RecordError with file, line, what was found and what was expected.
     """
     if not path.is_file():
@@ -90,7 +96,10 @@ def read_table(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
         return _read_parquet(path, schema, shown)
     if path.suffix == ".csv":
         return _read_csv(path, schema, shown)
-    raise RecordError(f"{shown}: a table in a {path.suffix or 'nameless'} file; expected .csv or .parquet.")
+    raise RecordError(
+        f"{shown}: a file whose name ends in {path.suffix or 'nothing'}; expected .csv or .parquet. "
+        "Save it as one of these."
+    )
 
 
 def _check_columns(found: Sequence[str], schema: Schema, where: str) -> None:
@@ -101,17 +110,19 @@ def _check_columns(found: Sequence[str], schema: Schema, where: str) -> None:
     missing = [column for column in schema.columns if column.name not in found]
     extra = [name for name in found if name not in expected]
     for column in missing:
-        same_stem = [name for name in extra if Column(name, "number").stem == column.stem]
+        same_stem = [name for name in extra if column.differs_in_unit(name)]
         if same_stem:
             raise RecordError(
                 f"{where}: wrong unit: found column {same_stem[0]}, expected {column.name}. "
                 f"Convert the values to the unit that {column.name} names, and rename the column."
             )
     if missing:
-        hint = nearest(missing[0].name, extra)
+        name = missing[0].name
+        misspelt = [other for other in extra if nearest(name, [other])]
+        mend = f"Rename {misspelt[0]} to {name}." if misspelt else "Add the column."
         raise RecordError(
-            f"{where}: column {missing[0].name} is missing; found {', '.join(found) or 'no columns'}; "
-            f"expected {', '.join(expected)}.{hint} Add the column."
+            f"{where}: column {name} is missing; found {', '.join(found) or 'no columns'}; "
+            f"expected {', '.join(expected)}. {mend}"
         )
     if extra:
         raise RecordError(
@@ -121,10 +132,15 @@ def _check_columns(found: Sequence[str], schema: Schema, where: str) -> None:
 
 
 def _read_csv(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
+    content = path.read_bytes()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise RecordError(f"{shown}: byte {wrong.start} is not UTF-8; expected UTF-8 text. Save it so.") from None
+        line = content.count(b"\n", 0, wrong.start) + 1
+        raise RecordError(
+            f"{shown}:{line}: byte 0x{content[wrong.start]:02x} is not UTF-8; expected UTF-8 text. "
+            "Save the file as UTF-8."
+        ) from None
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
@@ -133,8 +149,10 @@ def _read_csv(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
         parsers = [(columns[name], _PARSERS[columns[name].type]) for name in header]
         lines: list[int] = []
         values: list[list[Any]] = []
+        last = reader.line_num
         for record in reader:
-            line = reader.line_num
+            # a record whose quoted text has line breaks is named by its first line
+            line, last = last + 1, reader.line_num
             if not record:
                 continue
             if len(record) != len(header):
@@ -144,70 +162,110 @@ def _read_csv(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
                 )
             values.append(
                 [
-                    _cell(cell, column, parse, f"{shown}:{line}")
+                    _cell(cell, column, parse, f"{shown}:{line}", schema)
                     for cell, (column, parse) in zip(record, parsers, strict=True)
                 ]
             )
             lines.append(line)
     except csv.Error as wrong:
-        raise RecordError(f"{shown}:{reader.line_num}: not CSV: {wrong}; expected one record a line.") from None
+        raise RecordError(
+            f"{shown}:{reader.line_num}: not CSV: {wrong}; expected one record a line. Correct the quotes of that line."
+        ) from None
     frame = pd.DataFrame(values, columns=header)
     _refuse_duplicates(frame, schema, lambda index: f"{shown}:{lines[index]}")
     return _typed(frame, schema)
 
 
-def _cell(cell: str, column: Column, parse: Callable[[str], Any], where: str) -> Any:
+def _cell(cell: str, column: Column, parse: Callable[[str], Any], where: str, schema: Schema) -> Any:
     if cell == "":
         if column.optional:
             return None
-        raise RecordError(f"{where}: {column.name} is empty; expected {_EXPECTED[column.type]}. Fill it in.")
+        raise RecordError(
+            f"{where}: {column.name} is empty; expected {_EXPECTED[column.type]}. Fill it in{_or_void(schema)}."
+        )
     try:
-        return parse(cell)
-    except ValueError as wrong:
-        detail = f" ({wrong})" if column.type == "time" else ""
+        value = parse(cell)
+        greatest = _EXACT_FLOAT if column.optional else _GREATEST
+        if isinstance(value, int) and not -greatest - 1 <= value <= greatest:
+            raise ValueError("too large")
+        return value
+    except (ValueError, OverflowError) as wrong:
+        detail = f" ({wrong})" if str(wrong) else ""
         raise RecordError(
             f"{where}: {column.name} is {cell!r}{detail}; expected {_EXPECTED[column.type]}. "
-            "Correct the value, or mark the row void with its reason in rows.csv."
+            f"Correct the value{_or_void(schema)}."
         ) from None
 
 
+def _or_void(schema: Schema) -> str:
+    """What can be done, beside correcting it, where a row's value was never measured."""
+    of_a_row = schema.name != "rows" and "row" in (column.name for column in schema.columns)
+    return ", or mark its row void with a reason and take its records out" if of_a_row else ""
+
+
+_GREATEST = 2**63 - 1
+"""What an int64 holds."""
+_EXACT_FLOAT = 2**53
+"""Up to here a float64 holds every whole number."""
+# Patterns, since Python's own parsers take more: spaces, underscores, digits of other scripts, week dates.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"-?\d+", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+
+
+def _text(cell: str) -> str:
+    if cell != cell.strip():
+        raise ValueError("spaces at its ends")
+    if "\x00" in cell:
+        raise ValueError("a NUL character in it")
+    return cell
+
+
 def _number(cell: str) -> float:
-    value = float(cell)
-    if not math.isfinite(value) or "_" in cell:
+    if not _NUMBER.fullmatch(cell):
         raise ValueError
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError("too large")
+    if value == 0 and re.search("[1-9]", re.split("[eE]", cell)[0]):
+        raise ValueError("too small to be told from zero")
     return value
 
 
 def _integer(cell: str) -> int:
-    if not cell.lstrip("-").isdecimal() or not cell.isascii():
+    if not _INTEGER.fullmatch(cell):
         raise ValueError
-    return int(cell)
+    return int(cell) if len(cell) < 25 else _refuse("too large")
 
 
 def _time(cell: str) -> datetime:
-    moment = datetime.fromisoformat(cell)
-    if moment.tzinfo is None:
+    found = _TIME.fullmatch(cell)
+    if not found:
+        raise ValueError
+    if not found[4]:
         raise ValueError("it has no zone")
-    return moment.astimezone(UTC)
+    if len(found[3] or "") > 7:
+        raise ValueError("finer than microseconds")
+    return datetime.fromisoformat(cell).astimezone(UTC)
 
 
 def _flag(cell: str) -> bool:
-    return {"true": True, "false": False}[cell] if cell in ("true", "false") else _refuse()
+    return {"true": True, "false": False}[cell] if cell in ("true", "false") else _refuse("")
 
 
-def _refuse() -> bool:
-    raise ValueError
+def _refuse(why: str) -> Any:
+    raise ValueError(why)
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "text": str,
+    "text": _text,
     "integer": _integer,
     "number": _number,
     "time": _time,
     "flag": _flag,
 }
 _EXPECTED = {
-    "text": "a text",
+    "text": "a text without spaces at its ends",
     "integer": "a whole number",
     "number": "a finite number (no NaN, no infinity)",
     "time": "a time with its zone, as 2026-11-06T04:25:00Z",
@@ -219,7 +277,7 @@ def _typed(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     """The frame with each column in the dtype that `read_table` promises."""
     kinds = {"integer": "int64", "number": "float64", "flag": "bool", "time": "datetime64[us, UTC]", "text": object}
     for column in schema.columns:
-        kind = "float64" if column.optional and column.type == "integer" else kinds[column.type]
+        kind = "float64" if column.optional and column.type in ("integer", "flag") else kinds[column.type]
         frame[column.name] = frame[column.name].astype(kind)
     return frame[[column.name for column in schema.columns]]
 
@@ -232,8 +290,9 @@ def _refuse_duplicates(frame: pd.DataFrame, schema: Schema, place: Callable[[int
     if not again.any():
         return
     second = int(again.to_numpy().argmax())
-    same = (frame[key] == frame.loc[second, key]).all(axis=1)
-    first = int(same.to_numpy().argmax())
+    # by group, since two empty values are not == though they are the same key
+    groups = frame.groupby(key, sort=False, dropna=False).ngroup().to_numpy()
+    first = int((groups == groups[second]).argmax())
     named = ", ".join(f"{column}={frame.loc[second, column]}" for column in key)
     raise RecordError(
         f"{place(second)}: the record {named} stands already at {place(first)}; expected each "
@@ -246,9 +305,11 @@ def _read_parquet(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        # not read_table, which makes columns of folders named key=value
+        table = pq.ParquetFile(path).read()
     except (pa.ArrowInvalid, OSError) as wrong:
-        raise RecordError(f"{shown}: not a Parquet file ({wrong}); expected one. Write it again.") from None
+        first_line = str(wrong).partition("\n")[0]
+        raise RecordError(f"{shown}: not a Parquet file ({first_line}); expected one. Write it again.") from None
     _check_columns(table.column_names, schema, shown)
     for column in schema.columns:
         values = table[column.name]
@@ -262,17 +323,34 @@ def _read_parquet(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
                 f"{shown}: {column.name} is empty in {values.null_count} records; expected "
                 f"{_EXPECTED[column.type]} in each. Fill them in."
             )
+        _refuse_parquet_values(values, column, shown)
     frame = table.to_pandas()
-    for column in schema.columns:
-        bad = ~frame[column.name].map(math.isfinite) if column.type == "number" else None
-        if bad is not None and bad.any() and not column.optional:
-            index = int(bad.to_numpy().argmax())
-            raise RecordError(
-                f"{shown}: record {index + 1}: {column.name} is {frame[column.name].iloc[index]}; "
-                f"expected {_EXPECTED['number']}. Correct the value."
-            )
     _refuse_duplicates(frame, schema, lambda index: f"{shown}: record {index + 1}")
     return _typed(frame, schema)
+
+
+def _refuse_parquet_values(values: Any, column: Column, shown: str) -> None:
+    """Refuse what a column's type lets through: NaN, infinity, too large whole numbers, texts that no CSV holds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type == "number":
+        wrong = pc.invert(pc.is_finite(values.cast("float64")))
+    elif column.type == "integer":
+        greatest = _EXACT_FLOAT if column.optional else _GREATEST
+        whole = values.cast(pa.decimal128(20, 0))
+        wrong = pc.or_(pc.greater(whole, greatest), pc.less(whole, -greatest - 1))
+    elif column.type == "text":
+        wrong = pc.or_(pc.equal(values, ""), pc.not_equal(values, pc.utf8_trim_whitespace(values)))
+    else:
+        return
+    wrong = pc.fill_null(wrong, False)
+    if pc.any(wrong).as_py():
+        index = pc.index(wrong, True).as_py()
+        raise RecordError(
+            f"{shown}: record {index + 1}: {column.name} is {values[index].as_py()!r}; expected "
+            f"{_EXPECTED[column.type]}. Correct the value."
+        )
 
 
 def _parquet_type_fits(found: Any, expected: str) -> bool:
