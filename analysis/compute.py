@@ -87,7 +87,9 @@ class _Computation:
         if isinstance(said, kinds.Stat | kinds.Ratio):
             members = kinds.stat(self.view, said) if isinstance(said, kinds.Stat) else kinds.ratio(self.view, said)
             for name, estimate in members:
-                yield self._reading(said, name, estimate, formula_of(said))
+                reading = self._reading(said, name, estimate, formula_of(said))
+                is_name = isinstance(said, kinds.Ratio) and isinstance(estimate.value, str)
+                yield replace(reading, print="", unit="") if is_name else reading
         elif isinstance(said, kinds.Saving | kinds.Drift | kinds.Difference):
             yield self._reading(said, said.id, kinds.arms(self.view, said, self.level), formula_of(said))
         elif isinstance(said, kinds.Paired):

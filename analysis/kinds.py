@@ -140,7 +140,9 @@ class Ratio(Declared):
     among: Text
     """The column whose values compete below the line: the least of them is taken, pair by pair."""
     members: list[str] = []
-    """Columns that tell the members of `top` apart; each gets readings of its own."""
+    """Columns that tell the members of `top` apart; each gets readings of its own, or they compete (`winner`)."""
+    winner: str = ""
+    """An id: with it only the least member of each `each` is a reading, and this second reading names it."""
     each: list[str] = []
     pair: Annotated[list[str], Field(min_length=1)]
     """Columns that make a pair, as the run in which both were measured."""
@@ -245,8 +247,12 @@ def stat(view: TableView, said: Stat) -> list[tuple[str, Estimate]]:
             return [(said.id, Estimate(None, reason=str(why)))]
         return [(said.id, _figure(view, said, frame))]
     frame = view.records(said.table, said.where)
-    members = _families(frame, said.each, said.table)
-    return [(_member_id(said, said.each, values), _figure(view, said, group)) for values, group in members]
+    members = dict(iter(_families(frame, said.each, said.table)))
+    if said.stat == "count" and len(said.each) == 1:
+        # Where nothing fits, the count of that member is 0; the other figures have none.
+        everyone = view.records(said.table, "")[said.each[0]].dropna().unique()
+        members = {(one,): members.get((one,), frame.iloc[:0]) for one in everyone}
+    return [(_member_id(said.id, said.each, values), _figure(view, said, group)) for values, group in members.items()]
 
 
 def _families(frame: pd.DataFrame, columns: list[str], table: str) -> Any:
@@ -270,15 +276,16 @@ def _present(frame: pd.DataFrame, column: str, table: str) -> str:
     return column
 
 
-def _member_id(said: Stat | Ratio, columns: list[str], values: tuple[Any, ...]) -> str:
+def _member_id(pattern: str, columns: list[str], values: tuple[Any, ...]) -> str:
+    """The id of a family's member: `pattern` with the values of its columns in the braces."""
     names = dict(zip(columns, (slug(value) for value in values), strict=True))
-    named = re.findall(r"\{([^{}]*)\}", said.id)
+    named = re.findall(r"\{([^{}]*)\}", pattern)
     if set(named) != set(columns):
         raise ReadingError(
             f"its id names {', '.join(f'{{{name}}}' for name in named) or 'no column in braces'}; expected "
             f"{', '.join(f'{{{name}}}' for name in columns)}, which tell its members apart. Correct the id."
         )
-    return re.sub(r"\{([^{}]*)\}", lambda found: names[found[1]], said.id)
+    return re.sub(r"\{([^{}]*)\}", lambda found: names[found[1]], pattern)
 
 
 def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
@@ -400,11 +407,30 @@ def ratio(view: TableView, said: Ratio) -> list[tuple[str, Estimate]]:
     bottom = competitors.groupby(shared, sort=False).min().rename("bottom").reset_index()
     pairs = top.merge(bottom, on=shared, how="inner")
     pairs["ratio"] = pairs["top"] / pairs["bottom"]
+    if said.winner:
+        return _winners(said, pairs)
     names = [*said.members, *said.each]
     if not names:
         return [(said.id, _pairs_figure(said, pairs))]
     members = pairs.groupby(names, sort=False)
-    return [(_member_id(said, names, values), _pairs_figure(said, group)) for values, group in members]
+    return [(_member_id(said.id, names, values), _pairs_figure(said, group)) for values, group in members]
+
+
+def _winners(said: Ratio, pairs: pd.DataFrame) -> list[tuple[str, Estimate]]:
+    """The least member of each `each`, and a reading that names it; n is how many competed."""
+    if not said.members:
+        raise ReadingError("winner names no member where there are no `members`; expected some. Add them.")
+    found: list[tuple[str, Estimate]] = []
+    cells = pairs.groupby(said.each, sort=False) if said.each else [((), pairs)]
+    for values, cell in cells:
+        figures = [(name, _pairs_figure(said, group)) for name, group in cell.groupby(said.members, sort=False)]
+        open_ = next((figure for _, figure in figures if figure.value is None), None)
+        least = min(figures, key=lambda named: named[1].value) if open_ is None else ((), open_)
+        label = " ".join(map(str, least[0]))
+        name = Estimate(label or None, n=len(figures), reason=least[1].reason)
+        found.append((_member_id(said.id, said.each, values), least[1]))
+        found.append((_member_id(said.winner, said.each, values), name))
+    return found
 
 
 def _pairs_figure(said: Ratio, pairs: pd.DataFrame) -> Estimate:

@@ -48,6 +48,11 @@ def read_data(plan: Plan, folder: Path, show: Callable[[Path], str]) -> Data:
     for name in plan.tables:
         file, schema = plan.table(name)
         path = folder / file
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise RecordError(
+                f"{show(path)}: table {name} lies outside the part; expected a file below {show(folder)}, so that git "
+                "keeps the data with the note. Copy it there."
+            )
         shown[name] = show(path)
         tables[name] = read_table(path, schema, shown[name])
         digests[file] = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -27,7 +27,8 @@ def print_reading(reading: Reading, fmt: str | None = None) -> str:
 
     Formats: `.3f` `,.0f` `+.2f` `,d` `.0%` (half away from zero on the decimal of the shortest repr, the
     minus as U+2212, never a negative zero), `word` and `Word` (four, Four), `ordinal` (fourth), `s` (text),
-    `date` (6 November 2026), `minute` (2026-11-06 06:11Z), `clock` (06:11, in UTC), `Text` (a text with a capital).
+    `date` (6 November 2026), `minute` (2026-11-06 06:11Z), `clock` (06:11, in UTC),
+    `Text` (a text with a capital), `tail` (what follows the last dot of a text).
     A reading without a value prints "not resolved".
     """
     if reading.value is None:
@@ -136,6 +137,7 @@ _WORDS: dict[str, Callable[[int], str]] = {
 _TEXT: dict[str, Callable[[str], str]] = {
     "s": str,
     "Text": _capital,
+    "tail": lambda text: text.rpartition(".")[2],
     "date": lambda text: long_date(date.fromisoformat(text[:10])),
     "minute": lambda text: utc_minute(_moment(text)),
     "clock": lambda text: f"{_moment(text):%H:%M}",

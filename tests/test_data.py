@@ -1,7 +1,7 @@
 """The data of a part: tables that contradict each other or the plan are refused, and what does not count does not."""
 
 import pytest
-from tests.served import DRIFT, HEAD, SAVING, Served, draw, row, sample, served, task
+from tests.served import DRIFT, HEAD, SAVING, Served, draw, row, sample, served, table, task
 
 from campaign.engine.errors import RecordError
 
@@ -296,3 +296,12 @@ def test_plan_without_tables_needs_no_data(tmp_path):
     part = served(tmp_path, head='about = "Constants"\n')
     part.readings, part.run = (), ""
     assert (dict(part.data().tables), part.data().digests) == ({}, {})
+
+
+def test_table_outside_the_part_is_refused(tmp_path):
+    """Data lie with the note, so that git keeps both together."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.csv").write_text("n\n1\n")
+    part = table(tmp_path / "part", {"n": "integer"}, "n\n1\n")
+    part.head = part.head.replace('file = "mine.csv"', 'file = "../other/mine.csv"')
+    assert "lies outside the part" in refusal(part)

@@ -379,6 +379,13 @@ def test_weights_of_a_column_that_is_not_there_are_refused(tmp_path):
         pairs(tmp_path, "f,1,1,3,1\n", WEIGHTED | {"weight": "step"}, "1,3\n")
 
 
+def test_count_of_a_member_without_records_is_zero(tmp_path):
+    """A family of counts has a member for every value of its column, also where no record fits."""
+    part = table(tmp_path, COLUMNS, MINE, stat("count", "", id="x.{name}", each=["name"], where="us > 2"))
+    found = part.read()
+    assert (found["x.a"].value, found["x.b"].value) == (0, 2)
+
+
 # ---- ratio
 
 RATIO = {"id": "x", "kind": "ratio", "table": "mine", "column": "us", "among": "kernel", "pair": ["run"]}
@@ -421,6 +428,22 @@ def test_ratio_families_keep_settings_apart(tmp_path):
     keys = {"id": "x.{kernel}.{rows}", "members": ["kernel"], "each": ["rows"]}
     found = ratios(tmp_path, records, top="kernel in ['p1', 'p2']", bottom="kernel == 'a'", **keys)
     assert {n: found[n].value for n in found if n.startswith("x.")} == {"x.p1.4": 2, "x.p2.4": 4, "x.p1.8": 4}
+
+
+def test_winner_keeps_the_least_member_and_names_it(tmp_path):
+    """With `winner` the members compete in each setting; n of the name is how many did."""
+    records = "1,p.1,4,10\n1,p.2,4,20\n1,a,4,5\n1,p.1,8,40\n1,p.2,8,30\n1,a,8,10\n"
+    keys = {"id": "x.{rows}", "winner": "name.{rows}", "members": ["kernel"], "each": ["rows"]}
+    found = ratios(tmp_path, records, top="kernel in ['p.1', 'p.2']", bottom="kernel == 'a'", **keys)
+    told = {n: found[n].value for n in found if n.startswith(("x.", "name."))}
+    assert told == {"x.4": 2, "name.4": "p.1", "x.8": 3, "name.8": "p.2"}
+    assert found["name.4"].aspects["n"] == 2
+
+
+def test_winner_without_members_is_refused(tmp_path):
+    """Nothing competes where nothing tells members apart."""
+    with pytest.raises(ReadingError, match="winner names no member"):
+        ratios(tmp_path, "1,ours,4,10\n1,a,4,5\n", winner="name")
 
 
 @pytest.mark.parametrize(
