@@ -1,5 +1,6 @@
 """What the commands build, publish and correct do to a part's files, and what they tell of it."""
 
+import difflib
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -10,7 +11,11 @@ from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.files import write_text
 from campaign.notes.history import open_history, require_history
 from campaign.notes.paths import Part
+from campaign.notes.post import Post
 from campaign.notes.publish import publish, read_published
+
+SHOWN_LINES = 12
+"""Lines of a difference that a terminal is shown."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,21 @@ def build_part(part: Part) -> Outcome:
     if kept.body == built.post.body:
         lines.append(f"built from its data again: the same text ({built.coverage})")
         return Outcome(tuple(lines))
-    return Outcome((*lines, *_differs(built)), differs=True)
+    return Outcome((*lines, *_differs(built, kept)), differs=True)
 
 
-def _differs(built: Built) -> list[str]:
-    """Write the text that the sources give now below build/, and say what to do."""
+def _differs(built: Built, kept: Post) -> list[str]:
+    """Write the text that the sources give now below build/, and show where it differs from the published one."""
     part = built.sources.part
     proposed = part.page.parent / "post.md"
     write_text(proposed, built.post.text)
+    diff = list(difflib.unified_diff(kept.body.splitlines(), built.post.body.splitlines(), lineterm="", n=0))[2:]
+    changed = [line for line in diff if not line.startswith("@@")]
+    rest = len(changed) - SHOWN_LINES
     return [
-        f"the data and prose give another text now: {part.show(proposed)}",
+        f"the data and prose give another text now, in {part.show(proposed)}:",
+        *(f"  {line}" for line in changed[:SHOWN_LINES]),
+        *([f"  … and {rest} more changed lines"] if rest > 0 else []),
         f"`notes check {part.name}` shows what differs; `notes correct {part.name}` adds a dated entry",
     ]
 

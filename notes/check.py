@@ -124,7 +124,9 @@ def _too_little(part: Part, coverage: Coverage, counts: dict[str, int]) -> Itera
 
 def _readings(part: Part, sources: Sources) -> Iterator[Finding]:
     """The first reading of readings.json that recomputation does not give, and a changed data file."""
-    shown, mend = part.show(part.readings), f"notes build {part.name}"
+    shown = part.show(part.readings)
+    kept_with = f"git checkout -- {part.show(part.folder)}"
+    mend = kept_with if read_published(part) else f"notes build {part.name}"
     if not part.readings.is_file():
         raise CannotTell(f"{shown}: there is no such file; expected the readings as built. Run `{mend}`.")
     try:
@@ -145,7 +147,7 @@ def _readings(part: Part, sources: Sources) -> Iterator[Finding]:
                 f"sha256 {digest[:12]}",
                 f"sha256 {str(files.get(name))[:12]} as built",
                 "the data's hash",
-                f"git checkout -- {path}, or {mend}",
+                f"git checkout -- {path}" + ("" if mend == kept_with else f", or {mend}"),
             )
     for reading in wanted["readings"]:
         was = kept.pop(reading["id"], None)
