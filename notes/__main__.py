@@ -2,4 +2,4 @@
 
 from campaign.notes.cli import main
 
-main()
+main(prog_name="notes")

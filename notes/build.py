@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from campaign.notes.dates import long_date
 from campaign.notes.errors import CannotTell, TemplateError
 from campaign.notes.files import write_text
 from campaign.notes.findings import Coverage
+from campaign.notes.history import sha256_of
 from campaign.notes.ledger import Ledger
 from campaign.notes.page import CorrectedPlace, render_page
 from campaign.notes.paths import Part
@@ -55,6 +56,7 @@ def build(part: Part) -> Built:
         context_of(sources, plots),
         package_template,
     )
+    ledger = replace(ledger, plots={name: sha256_of(svg.encode()) for name, svg in plots.items()})
     body = ledger.body()
     post = assemble(part, body, sources)
     where = Where(part.show(part.post), 1 + post.text.count("\n", 0, post.body_start), f"notes build {part.name}")

@@ -4,15 +4,18 @@ import difflib
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from campaign.notes.build import Built, build, kept_post, write, write_page
+from campaign.notes.build import Built, build, kept_post, package_template, write, write_page
 from campaign.notes.check import check
-from campaign.notes.corrections import append
+from campaign.notes.compare import Where, compare
+from campaign.notes.corrections import Correction, append
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.files import write_text
-from campaign.notes.history import open_history, require_history
+from campaign.notes.history import NoHistory, open_history, require_history
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
 from campaign.notes.publish import publish, read_published
+from campaign.notes.render import render
+from campaign.notes.sources import Sources
 
 SHOWN_LINES = 12
 """Lines of a difference that a terminal is shown."""
@@ -32,6 +35,7 @@ def build_part(part: Part) -> Outcome:
     built = build(part)
     kept = kept_post(part, built.sources)
     if kept is None:
+        _refuse_to_build_over(part)
         written = write(built)
         lines = [f"built {part.title}: {built.coverage}", *(f"  {part.show(path)}" for path in written)]
         loose = sum(not finding.warning for finding in built.comparison.findings)
@@ -49,6 +53,18 @@ def build_part(part: Part) -> Outcome:
         lines.append(f"built from its data again: the same text ({built.coverage})")
         return Outcome(tuple(lines))
     return Outcome((*lines, *_differs(built, kept)), differs=True)
+
+
+def _refuse_to_build_over(part: Part) -> None:
+    """Refuse to make a body anew that was published, though its record is gone."""
+    history = open_history(part.campaign.root)
+    first = None if isinstance(history, NoHistory) else history.first_version(part.published)
+    if first is not None:
+        shown = part.show(part.published)
+        raise UsageError(
+            f"{shown}: there is no such file, and {first.commit[:12]} published the part; expected the record of its "
+            f"publication. Restore it: `git checkout {first.commit} -- {shown}`."
+        )
 
 
 def _differs(built: Built, kept: Post) -> list[str]:
@@ -78,6 +94,8 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
         )
     built = build(part)
     repository = require_history(open_history(part.campaign.root), "Publishing")
+    if commit:
+        repository.require_can_commit()
     date_of = day or built.sources.facts.post.date
     made = publish(part, date=date_of, numbers=report.coverage.numbers, repo=repository)
     kept = kept_post(part, built.sources)
@@ -109,6 +127,8 @@ def correct_part(
 ) -> tuple[str, ...]:
     """Append an entry and make the banner and entries of post.md anew; where it cannot be shown, nothing stays."""
     repository = require_history(open_history(part.campaign.root), "A correction")
+    if commit:
+        repository.require_can_commit()
     before = part.corrections.read_bytes() if part.corrections.exists() else None
     entry = append(
         part,
@@ -123,6 +143,7 @@ def correct_part(
     )
     try:
         built = build(part)
+        _require_bound(part, entry, built.sources)
         kept = kept_post(part, built.sources)
     except Exception:
         _restore(part, before)
@@ -139,6 +160,20 @@ def correct_part(
         done = repository.commit([part.corrections, part.post], f"Correct {part.title}: entry {entry.number}")
         lines.append(f"committed as {done[:12]}")
     return tuple(lines)
+
+
+def _require_bound(part: Part, entry: Correction, sources: Sources) -> None:
+    """Refuse an entry with a number that nothing binds: an entry is never changed, so it could not be mended."""
+    where = part.show(part.corrections)
+    for name in ("says", "because"):
+        ledger = render(getattr(entry, name), f"{where}: {name}", sources.readings, {}, package_template)
+        told = compare(ledger.body(), ledger, sources.readings, sources.names, Where(where, 1, "")).findings
+        for finding in told:
+            if not finding.warning:
+                raise UsageError(
+                    f"{where}: {name}: {finding.said!r} is bound to nothing; expected {finding.expected}. "
+                    'Quote a reading or fact: {{ q("...") }}.'
+                )
 
 
 def _restore(part: Part, before: bytes | None) -> None:

@@ -9,7 +9,7 @@ from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import check_corrections
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Coverage, Finding, Report
-from campaign.notes.history import open_history
+from campaign.notes.history import open_history, sha256_of
 from campaign.notes.ledger import Ledger, read_ledger
 from campaign.notes.paths import Part
 from campaign.notes.plots import read_digest
@@ -34,7 +34,7 @@ def check(part: Part) -> Report:
     findings += check_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
     findings += _readings(part, sources)
-    findings += _plots(part, sources)
+    findings += _plots(part, sources, ledger)
     cannot_tell = ""
     try:
         repository = open_history(part.campaign.root)
@@ -178,23 +178,21 @@ def _same(found: object, wanted: object) -> bool:
     return type(found) is type(wanted) and found == wanted
 
 
-def _plots(part: Part, sources: Sources) -> Iterator[Finding]:
-    """Plots that are missing or were drawn from other points."""
+def _plots(part: Part, sources: Sources, ledger: Ledger) -> Iterator[Finding]:
+    """Plots that are missing, were edited, or were drawn from other points."""
     for spec in plotting.plots_of(sources.plan, part):
         path = part.plots / f"{spec.name}.svg"
-        found = read_digest(path.read_text(encoding="utf-8")) if path.is_file() else None
+        shown, mend = part.show(path), f"notes build {part.name}"
+        found = path.read_bytes() if path.is_file() else b""
+        points = read_digest(found.decode(errors="replace"))
         wanted = plotting.digest(spec, sources.readings)
-        if found != wanted:
-            yield Finding(
-                "stale",
-                part.show(path),
-                1,
-                1,
-                str(found)[:12],
-                wanted[:12],
-                "the points' digest",
-                f"notes build {part.name}",
-            )
+        if points != wanted:
+            said = f"points {points[:12]}" if points else "no plot"
+            yield Finding("stale", shown, 1, 1, said, f"points {wanted[:12]}", "the plot's readings", mend)
+        elif sha256_of(found) != ledger.plots.get(spec.name):
+            built = str(ledger.plots.get(spec.name))[:12]
+            said = f"sha256 {sha256_of(found)[:12]}"
+            yield Finding("stale", shown, 1, 1, said, f"sha256 {built}", "the plot as it was built", mend)
 
 
 def _template(part: Part, post: Post) -> Iterator[Finding]:

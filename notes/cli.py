@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -40,7 +41,9 @@ def main() -> None:
     """
 
 
-def _command(*decorators: Callable[[Any], Any]) -> Callable[[Callable[..., int | None]], click.Command]:
+def _command(
+    *decorators: Callable[[Any], Any], **settings: Any
+) -> Callable[[Callable[..., int | None]], click.Command]:
     """A command whose errors become messages and whose result becomes the exit code."""
 
     def wrap(function: Callable[..., int | None]) -> click.Command:
@@ -54,6 +57,8 @@ def _command(*decorators: Callable[[Any], Any]) -> Callable[[Callable[..., int |
             except CampaignError as wrong:
                 click.echo(f"notes: {wrong}", err=True)
                 sys.exit(WRONG_USE)
+            except BrokenPipeError:
+                raise  # `notes read | head`: click ends quietly
             except OSError as wrong:
                 click.echo(
                     f"notes: {wrong.filename or ''}: {wrong.strerror}. Nothing was lost; mend it and run again.",
@@ -65,7 +70,11 @@ def _command(*decorators: Callable[[Any], Any]) -> Callable[[Callable[..., int |
         command: Any = run
         for decorator in reversed(decorators):
             command = decorator(command)
-        return main.command(name=function.__name__.rstrip("_"), epilog=EXIT_CODES)(command)
+        # click would cut the first sentence of a long help text in the list of commands.
+        short = re.split(r"[.:;]", function.__doc__ or "")[0] + "."
+        return main.command(
+            name=function.__name__.rstrip("_"), short_help=short, epilog=EXIT_CODES, context_settings=settings
+        )(command)
 
     return wrap
 
@@ -116,11 +125,13 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, commit:
     """Seal a part's plan before its first row: it must be committed, and never changes again."""
     from campaign.notes.history import open_history, require_history
     from campaign.notes.seal import make_seal, write_seal
-    from campaign.notes.sources import check_plan_computes
+    from campaign.notes.sources import check_before_seal
 
     found = campaign.part(part)
-    check_plan_computes(found)
+    check_before_seal(found)
     history = open_history(campaign.root)
+    if commit:
+        require_history(history, "A seal").require_can_commit()
     moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
     made = make_seal(found, origin=origin, sealed=moment, repo=history)  # type: ignore[arg-type]
     write_seal(found, made)
@@ -237,7 +248,8 @@ def _show(report: Report, as_json: bool, words: bool) -> None:
     click.echo(f"{report.part}: {errors or 'no'} finding{'' if errors == 1 else 's'} in {report.post}")
 
 
-@_command(click.argument("target"), click.argument("text", required=False))
+# A negative number is no option.
+@_command(click.argument("target"), click.argument("text", required=False), ignore_unknown_options=True)
 def why(campaign: Campaign, target: str, text: str | None) -> None:
     """Show where a printed number comes from.
 

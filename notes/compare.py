@@ -82,6 +82,7 @@ def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str
         try:
             texts.append(place.fresh(readings))
         except (ReadingError, TemplateError) as wrong:
+            mend = "declare it in the plan or facts again, or correct the template; then notes build"
             line, column = _line_column(ledger.body(), start)
             findings.append(
                 Finding(
@@ -92,7 +93,7 @@ def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str
                     place.text,
                     str(wrong),
                     place.source,
-                    where.mend,
+                    mend,
                 )
             )
             texts.append(place.text)
@@ -129,7 +130,7 @@ class _Checker:
         """A finding for every difference that touches a place or a number or a word that counts."""
         expected_tokens = _tokens(self.expected, self.names) if self.regions else ()
         for region in self.regions:
-            places = [i for i, span in enumerate(self.spans) if region.touches(*span)]
+            places = [i for i, span in enumerate(self.spans) if region.touches(*span) or self._turns_round(region, i)]
             if places:
                 self.reported.append(region)
             for index in places:
@@ -152,6 +153,14 @@ class _Checker:
             code = "changed" if bound else _code(was or now)
             source = self._source(bound[0]) if bound else "the text as it was built"
             yield self._finding(code, (now[0].start if now else region.actual_start), said, wanted, source)
+
+    def _turns_round(self, region: _Region, index: int) -> bool:
+        """Whether a word was put directly before or behind a bound word, as in: not above."""
+        place, (start, end) = self.ledger.places[index], self.spans[index]
+        if region.start != region.end or place.kind not in ("claim", "reading") or re.search(r"\d", place.text):
+            return False
+        between = self.expected[region.start : start] if region.start <= start else self.expected[end : region.start]
+        return not between.strip() and re.search(r"\w", self._texts(region)[1]) is not None
 
     def _wrapped_anew(self, region: _Region) -> bool:
         """Whether only white space became other white space, outside tables: a reader sees the same."""

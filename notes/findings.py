@@ -65,9 +65,10 @@ class Coverage:
     words_bound: int
 
     def __str__(self) -> str:
+        names = f"{self.names} name{'' if self.names == 1 else 's'}"
         return (
             f"{self.numbers} numbers: {self.quoted} quoted, {self.facts} facts, {self.structure} structure, "
-            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound; {self.names} names"
+            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound; {names}"
         )
 
     def counts(self) -> dict[str, int]:

@@ -184,12 +184,7 @@ class Repository:
 
     def commit(self, paths: Sequence[Path], message: str) -> str:
         """The new commit, holding exactly `paths` as they are on disk; what else is staged stays staged."""
-        by_hand = [name for name in DATES_BY_HAND if name in os.environ]
-        if by_hand:
-            raise UsageError(
-                f"{self.top}: {by_hand[0]} is set; expected git to date the commit itself. `unset {by_hand[0]}`."
-            )
-        self._require_identity()
+        self.require_can_commit()
         if not paths or all(self.is_clean(path) for path in paths):
             raise UsageError(f"{self.top}: nothing to commit; expected a change in the files named. Change one first.")
         names = [self._relative(path) for path in paths]
@@ -214,7 +209,13 @@ class Repository:
     def _is_partial(self) -> bool:
         return self._try("config", "--get-regexp", r"^remote\..*\.promisor$")[0] == 0
 
-    def _require_identity(self) -> None:
+    def require_can_commit(self) -> None:
+        """Nothing; raises UsageError where git would not commit here: to be asked before anything is written."""
+        by_hand = [name for name in DATES_BY_HAND if name in os.environ]
+        if by_hand:
+            raise UsageError(
+                f"{self.top}: {by_hand[0]} is set; expected git to date the commit itself. `unset {by_hand[0]}`."
+            )
         for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if self._try("-c", "user.useConfigOnly=true", "var", role)[0] != 0:
                 raise UsageError(

@@ -5,8 +5,8 @@ can be compared place by place without the template.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -62,6 +62,8 @@ class Ledger:
     places: tuple[Place, ...]
     literals: tuple[str, ...]
     """One more than places: before the first, between each two, after the last."""
+    plots: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of each plot's file, by its name."""
 
     def body(self, texts: list[str] | None = None) -> str:
         """The body with `texts` in its places (with what was printed, where none are given)."""
@@ -89,6 +91,7 @@ class Ledger:
                     "counts": counts,
                     "places": list(self._described()),
                     "after": self.literals[-1],
+                    "plots": dict(self.plots),
                 },
                 ensure_ascii=False,
                 indent=1,
@@ -132,6 +135,7 @@ class _File(Strict):
     counts: dict[str, int]
     places: list[_Entry]
     after: str
+    plots: dict[str, str]
 
 
 def read_ledger(path: Path, shown: str) -> tuple[Ledger, dict[str, int]]:
@@ -151,4 +155,4 @@ def read_ledger(path: Path, shown: str) -> tuple[Ledger, dict[str, int]]:
     places = tuple(
         Place(entry.text, entry.kind, entry.source, entry.format, entry.word, entry.otherwise) for entry in said.places
     )
-    return Ledger(places, (*(entry.before for entry in said.places), said.after)), said.counts
+    return Ledger(places, (*(entry.before for entry in said.places), said.after), said.plots), said.counts

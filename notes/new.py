@@ -1,6 +1,7 @@
 """A new part: its folder with files that say what belongs into them."""
 
 import shutil
+import tomllib
 from datetime import date
 from pathlib import Path
 
@@ -34,8 +35,8 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
         f"# The data of {part.title}\n\nWhat each file holds, where it comes from, and in which units.\n"
     )
     texts["data/run.json"] = '{\n "origin": "measured"\n}\n'
-    if like is None:
-        texts |= {f"data/{name}.csv": f"{','.join(KNOWN[name]['columns'])}\n" for name in ("rows", "draws", "tasks")}
+    for file, head in _empty_tables(texts["plan.toml"]).items():
+        texts.setdefault(file, head)
     written = []
     try:
         for name, text in texts.items():
@@ -47,3 +48,15 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
         shutil.rmtree(part.folder, ignore_errors=True)
         raise
     return written
+
+
+def _empty_tables(plan: str) -> dict[str, str]:
+    """The CSV files of a plan's tables with their heads and no record, so that the part builds from the first day."""
+    tables = tomllib.loads(plan).get("tables", {})
+    heads = {}
+    for name, said in tables.items():
+        file = said if isinstance(said, str) else said["file"]
+        columns = KNOWN[name]["columns"] if isinstance(said, str) else said["columns"]
+        if file.endswith(".csv"):
+            heads[file] = f"{','.join(columns)}\n"
+    return heads

@@ -8,6 +8,7 @@ from campaign.kernels.errors import nearest
 from campaign.notes.errors import UsageError
 
 MARKER = "campaign.toml"
+PART = re.compile(r"part-(0|[1-9]\d*)")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Campaign:
         """Every part of the campaign, by number."""
         if not self.parts_folder.is_dir():
             return []
-        found = [p.name for p in self.parts_folder.iterdir() if re.fullmatch(r"part-\d+", p.name) and p.is_dir()]
+        found = [p.name for p in self.parts_folder.iterdir() if PART.fullmatch(p.name) and p.is_dir()]
         return [Part(self, name) for name in sorted(found, key=lambda n: int(n[5:]))]
 
     def part(self, said: str) -> "Part":
@@ -59,7 +60,8 @@ class Campaign:
 
 def part_name(said: str) -> str:
     """`part-5` for `part-5`, `parts/part-5`, `./parts/part-5/`, `parts/part-5/post.md` and `5`."""
-    last = Path(said).parent.name if Path(said).suffix else Path(said).name
+    path = Path(said).resolve() if said.startswith(".") else Path(said)
+    last = path.parent.name if path.suffix else path.name
     if re.fullmatch(r"\d+", last):
         return f"part-{int(last)}"
     if re.fullmatch(r"part-\d+", last):

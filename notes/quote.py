@@ -117,6 +117,11 @@ def ordinal_word(value: int) -> str:
     return head + last
 
 
+def _day(text: str) -> date:
+    """The day that `text` writes; of a time with a zone the day in UTC, as `minute` and `clock` show it."""
+    return date.fromisoformat(text) if len(text) == 10 else _moment(text).date()
+
+
 def _moment(text: str) -> datetime:
     """The time that `text` writes, in UTC; ValueError for a date alone or a time without a zone."""
     moment = datetime.fromisoformat(text)
@@ -138,7 +143,7 @@ _TEXT: dict[str, Callable[[str], str]] = {
     "s": str,
     "Text": _capital,
     "tail": lambda text: text.rpartition(".")[2],
-    "date": lambda text: long_date(date.fromisoformat(text[:10])),
+    "date": lambda text: long_date(_day(text)),
     "minute": lambda text: utc_minute(_moment(text)),
     "clock": lambda text: f"{_moment(text):%H:%M}",
 }

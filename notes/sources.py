@@ -43,6 +43,7 @@ def load(part: Part) -> Sources:
     require_sealed_plan(part)
     data = read_data(plan, part.folder, part.show)
     seal = read_seal(part)
+    _refuse_another_origin(part, data, seal)
     _refuse_rows_before_seal(part, plan, data, seal)
     facts = read_facts(part)
     computed = read(plan, data, part.show(part.plan))
@@ -64,6 +65,14 @@ def load(part: Part) -> Sources:
             quotable[name] = reading
     names = (*read_settings(part.campaign).names, *facts.names)
     return Sources(part, plan, data, facts, seal, Readings(quotable, part.name), tuple(computed), names)
+
+
+def _refuse_another_origin(part: Part, data: Data, seal: Seal | None) -> None:
+    if seal is not None and seal.origin != data.origin:
+        raise UsageError(
+            f"{part.show(part.run)}: origin is {data.origin!r}, and {part.show(part.seal)} says {seal.origin!r}; "
+            "expected both to say the same. Correct run.json, or restore it from git: a seal is not changed."
+        )
 
 
 def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | None) -> None:
@@ -134,6 +143,8 @@ def _provenance(data: Data, seal: Seal | None) -> dict[str, Reading]:
     return found
 
 
-def check_plan_computes(part: Part) -> None:
-    """Raise what is wrong with a plan that is about to be sealed, before its data exist."""
-    read_plan(part.plan, part.show(part.plan))
+def check_before_seal(part: Part) -> None:
+    """Raise what is wrong with a plan that is about to be sealed, tried on the tables that lie there."""
+    plan = read_plan(part.plan, part.show(part.plan))
+    if read_seal(part) is None and all((part.folder / plan.table(name)[0]).is_file() for name in plan.tables):
+        load(part)
