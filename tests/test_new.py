@@ -122,7 +122,8 @@ def test_earlier_part_gives_plan_facts_prose_and_credits(tmp_path, monkeypatch):
     campaign.notes("new", "2", "--from", "part-1")
     files = campaign.tree()
     taken = {"plan.toml", "facts.toml", "post.md.j2", "credits.toml"}
-    both = {name.removeprefix("parts/part-2/") for name in files if name.replace("part-2", "part-1") in files}
+    both = {name.removeprefix("parts/part-2/") for name in files if name.startswith("parts/part-2/")}
+    both &= {name.removeprefix("parts/part-1/") for name in files if name.startswith("parts/part-1/")}
     tables = {name for name in both if name.endswith(".csv")}
     assert both - tables <= taken | {"data/run.json"}
     assert tables and all(files[f"parts/part-2/{name}"].count(b"\n") == 1 for name in tables), "heads, no records"
