@@ -10,11 +10,11 @@ FAMILY = 12
 
 
 def readout(sources: Sources, *, everything: bool = False) -> str:
-    """Every constant and reading: value as printed, interval, n, unit, warnings."""
+    """Every constant and reading: value as printed, interval, n, unit, whether plan or data give it, warnings."""
     names = list(sources.computed)
     shown, hidden = (names, 0) if everything else _without_long_families(names)
     rows = [_row(sources.readings[name]) for name in shown]
-    text = table(("reading", "value", "interval", "n", "unit", "warnings"), rows, right=(1, 3))
+    text = table(("reading", "value", "interval", "n", "unit", "from", "warnings"), rows, right=(1, 3))
     return text + (f"\n… and {hidden} more of the same families: --all shows them" if hidden else "")
 
 
@@ -30,7 +30,7 @@ def _without_long_families(names: list[str]) -> tuple[list[str], int]:
     return kept, len(names) - len(kept)
 
 
-def _row(reading: Reading) -> tuple[str, str, str, str, str, str]:
+def _row(reading: Reading) -> tuple[str, str, str, str, str, str, str]:
     lo, hi = reading.aspects.get("lo"), reading.aspects.get("hi")
     interval = ""
     if lo is not None and hi is not None:
@@ -38,7 +38,7 @@ def _row(reading: Reading) -> tuple[str, str, str, str, str, str]:
         interval = f"[{low}, {high}]"
         interval += f" {reading.aspects['level']:g} %" if "level" in reading.aspects else " over runs"
     n = str(reading.aspects["n"]) if "n" in reading.aspects else ""
+    origin = "plan" if reading.role == "constant" else "data"
     if reading.value is None:
-        return reading.id, NOT_RESOLVED, "", n, reading.unit, reading.reason
-    unit = reading.unit + (" (plan)" if reading.role == "constant" else "")
-    return reading.id, print_reading(reading), interval, n, unit.strip(), "; ".join(reading.warnings)
+        return reading.id, NOT_RESOLVED, "", n, reading.unit, origin, reading.reason
+    return reading.id, print_reading(reading), interval, n, reading.unit, origin, "; ".join(reading.warnings)
