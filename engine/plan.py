@@ -61,6 +61,8 @@ class Arm(Strict):
     """How tables and prose name the arm."""
     earlier: date | None = None
     """The day on which its rows ran, for rows that are older than this plan (a yardstick)."""
+    settings: dict[str, str | int | float | bool] = {}
+    """How the engine is started for it, where this program measures the rows itself."""
 
 
 class Rows(Strict):
@@ -88,6 +90,16 @@ class Power(Strict):
 
     floor: Id
     """The constant below which a sample counts as idle, W."""
+
+
+class Measure(Strict):
+    """How this program measures the rows itself."""
+
+    engine: Literal["embedded"]
+    seed: int
+    """Draw d of every row uses this plus d."""
+    temperature: float = 0.0
+    """0 is greedy."""
 
 
 class Band(Strict):
@@ -138,6 +150,7 @@ class Plan(Strict):
     rows: Rows | None = None
     matching: Matching | None = None
     power: Power | None = None
+    measure: Measure | None = None
     verdict: Verdict | None = None
     reading: list[dict[str, Any]] = []
     """Declarations of readings; `analysis` knows their kinds."""

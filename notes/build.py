@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+from campaign.engine.files import write_text
 from campaign.notes import plotting
 from campaign.notes.compare import Comparison, Where, compare
 from campaign.notes.corrections import banner, caused, corrected_places, entries, read_corrections
 from campaign.notes.credits import read_credits
 from campaign.notes.dates import long_date
 from campaign.notes.errors import CannotTell, TemplateError
-from campaign.notes.files import write_text
 from campaign.notes.findings import Coverage
 from campaign.notes.history import sha256_of
 from campaign.notes.ledger import Ledger

@@ -4,12 +4,12 @@ import difflib
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from campaign.engine.files import write_text
 from campaign.notes.build import Built, build, kept_post, package_template, write, write_page
 from campaign.notes.check import check
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import Correction, append
 from campaign.notes.errors import CannotTell, UsageError
-from campaign.notes.files import write_text
 from campaign.notes.history import NoHistory, open_history, require_history
 from campaign.notes.paths import Part
 from campaign.notes.post import Post

@@ -27,7 +27,7 @@ class _Group(click.Group):
     """Commands in the order of a part's life, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return ["new", "list", "seal", "read", "build", "check", "why", "publish", "correct"]
+        return ["new", "list", "seal", "run", "read", "build", "check", "why", "publish", "correct"]
 
 
 @click.group(cls=_Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,8 +36,8 @@ def main() -> None:
     """Carry a measurement campaign from question to published, dated note.
 
     A campaign is a folder with campaign.toml and parts/. Work in it, or in any folder below. A PART is named
-    part-5, parts/part-5 or 5. The usual way: new, (write the plan), seal, (measure), read, build, check,
-    publish; later, correct.
+    part-5, parts/part-5 or 5. The usual way: new, (write the plan), seal, run (or measure elsewhere), read, build,
+    check, publish; later, correct.
     """
 
 
@@ -140,6 +140,18 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, commit:
     if commit:
         done = require_history(history, "A seal").commit([found.seal], f"Seal the plan of {found.title}")
         click.echo(f"committed as {done[:12]}")
+
+
+@_command(_part)
+def run(campaign: Campaign, part: str) -> int:
+    """Measure a part's rows on this machine, in a process of its own.
+
+    Finished rows stay. A row that is cut off, by hand or by a fault, is void with its reason and runs again at the
+    next call. Needs the extra: pip install 'campaign-notes[engine]'.
+    """
+    from campaign.notes.running import run_part
+
+    return run_part(campaign.part(part))
 
 
 @_command(

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AwareDatetime, Field
 
-from campaign.notes import files
+from campaign.engine import files
 from campaign.notes.dates import long_date, utc_minute, with_zone
 from campaign.notes.errors import UsageError
 from campaign.notes.history import History, NoHistory, Repository, Version, require_history, sha256_of

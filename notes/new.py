@@ -5,10 +5,10 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+from campaign.engine.files import write_text
 from campaign.engine.records import KNOWN
 from campaign.notes.build import package_template
 from campaign.notes.errors import UsageError
-from campaign.notes.files import write_text
 from campaign.notes.paths import Campaign, Part, part_name
 
 COPIED = ("plan.toml", "facts.toml", "post.md.j2", "credits.toml")

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from campaign.notes import files, post
+from campaign.engine import files
+from campaign.notes import post
 from campaign.notes.dates import long_date
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import (

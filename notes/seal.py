@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from campaign.notes import files
+from campaign.engine import files
 from campaign.notes.dates import utc_minute, with_zone
 from campaign.notes.errors import UsageError
 from campaign.notes.history import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.repositories import BODY, PUBLISHED, SmallCampaign, small_campaign, write_post
 
-from campaign.notes import files
+from campaign.engine import files
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory, blob_of, sha256_of
 from campaign.notes.publish import Published, check_published, publish, published_body, read_published

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from campaign.notes.errors import UsageError
+from campaign.engine.errors import RecordError
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -11,7 +11,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     # A link is followed, or os.replace would put a file in its place.
     path = path.resolve()
     if not path.parent.is_dir():
-        raise UsageError(f"{path}: its folder does not exist; expected {path.parent}. Make that folder first.")
+        raise RecordError(f"{path}: its folder does not exist; expected {path.parent}. Make that folder first.")
     # In the same folder, because os.replace is atomic only within one file system.
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

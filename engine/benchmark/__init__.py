@@ -1,0 +1,1 @@
+"""The tasks of the benchmark, one a module."""
