@@ -1,7 +1,7 @@
 # `make` lists the targets. `make note` and `make test` set up what they need, in either order, from a fresh clone.
 #
 # Every target is phony: a folder notes/ exists, and build/ may.
-.PHONY: help note test check wheel pins clean
+.PHONY: help note test measure check wheel pins clean
 .DEFAULT_GOAL := help
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
@@ -13,11 +13,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The first of these that is 3.11 or later is used; `make note PYTHON=/path/to/python` names another.
 PYTHON := python3 python3.11 python3.12 python3.13 python3.14
 PART := part-5
+MEASURED := measured
 BIN := .venv/bin
 MADE_FROM := Makefile constraints.txt pyproject.toml setup.py
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r target text; do printf 'make %-6s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r target text; do printf 'make %-7s %s\n' "$$target" "$$text"; done
 
 note: .venv/.core ## build, check and read Part 5 (another one: make note PART=part-6)
 	$(BIN)/notes build $(PART)
@@ -28,6 +29,17 @@ test: .venv/.test ## run the linters, the layer contract and the tests
 	$(BIN)/ruff check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n auto
+
+measure: .venv/.engine ## measure Part 7's plan on this machine, in a campaign of its own in measured/ (some 20 minutes; resumes)
+	@set -eu; if [ ! -f $(MEASURED)/parts/part-7/seal.toml ]; then \
+	  rm -rf $(MEASURED); mkdir -p $(MEASURED)/parts/part-7/data; cp campaign.toml $(MEASURED)/; \
+	  cd parts/part-7; cp plan.toml facts.toml credits.toml post.md.j2 $(CURDIR)/$(MEASURED)/parts/part-7/; \
+	  cp data/README.md $(CURDIR)/$(MEASURED)/parts/part-7/data/; cd $(CURDIR)/$(MEASURED); \
+	  git init -q; git config user.name "$$(id -un)"; git config user.email "$$(id -un)@localhost"; \
+	  printf '/build/\n.measuring\n' > .gitignore; git add -A; git commit -qm "Plan"; $(CURDIR)/$(BIN)/notes seal part-7; \
+	fi
+	cd $(MEASURED) && $(CURDIR)/$(BIN)/notes run part-7
+	cd $(MEASURED) && $(CURDIR)/$(BIN)/notes build part-7 && $(CURDIR)/$(BIN)/notes check part-7 && $(CURDIR)/$(BIN)/notes read part-7
 
 check: .venv/.core ## check the text of every part against its data
 	$(BIN)/notes check
@@ -55,6 +67,10 @@ clean: ## remove whatever the other targets made, .venv too
 
 .venv/.test: $(MADE_FROM)
 	@$(call set_up,.[test])
+	@touch .venv/.core $@
+
+.venv/.engine: $(MADE_FROM)
+	@$(call set_up,.[engine])
 	@touch .venv/.core $@
 
 # Shell text that sets $python, or stops and says what is missing.

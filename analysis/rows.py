@@ -14,15 +14,16 @@ ROW_VALUES = "row_values"
 def served_tables(plan: Plan, data: Data) -> dict[str, pd.DataFrame]:
     """The tables of the data, and `row_values` beside them.
 
-    Draws, tasks and power samples are those of complete rows only, each with the arm and start of its row.
+    Draws, tasks, power samples and every other table with a column `row` are those of complete rows only, each
+    record with the arm and start of its row.
     """
     tables = dict(data.tables)
     if "rows" not in tables:
         return tables
     rows = tables["rows"]
     complete = rows[rows["state"] == "complete"]
-    for name in ("draws", "tasks", "power"):
-        if name in tables:
+    for name in tables:
+        if name != "rows" and "row" in tables[name]:
             tables[name] = tables[name].merge(complete[["row", "arm", "started"]], on="row", how="inner")
     if "draws" in tables:
         tables[ROW_VALUES] = row_values(plan, complete, tables)
