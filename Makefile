@@ -15,7 +15,7 @@ PYTHON := python3 python3.11 python3.12 python3.13 python3.14
 PART := part-5
 MEASURED := measured
 BIN := .venv/bin
-MADE_FROM := Makefile constraints.txt pyproject.toml setup.py
+MADE_FROM := Makefile constraints.txt constraints-engine.txt pyproject.toml setup.py
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r target text; do printf 'make %-7s %s\n' "$$target" "$$text"; done
@@ -92,5 +92,5 @@ set -eu; $(find_python); \
 echo "Setting up .venv (once; it fetches some 150 MB the first time)"; \
 $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear .venv; \
 $(BIN)/python -m pip install -qq -c constraints.txt setuptools; \
-$(BIN)/python -m pip install -qq -c constraints.txt --no-build-isolation -e '$(1)'
+$(BIN)/python -m pip install -qq -c constraints.txt -c constraints-engine.txt --no-build-isolation -e '$(1)'
 endef
