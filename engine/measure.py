@@ -149,7 +149,7 @@ def _write_row(
     said = {"row": attempt.row, "arm": attempt.arm, "started": attempt.started, **machine, "tasks": tasks}
     rows = folder / "data" / "rows"
     rows.mkdir(exist_ok=True)
-    write_bytes(rows / f"{attempt.row}.json", json.dumps(said, ensure_ascii=False, indent=1).encode())
+    write_bytes(rows / f"{attempt.row}.json", json.dumps(said, ensure_ascii=False).encode())
 
 
 def write_tables(folder: Path, attempts: Sequence[Attempt]) -> None:
