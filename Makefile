@@ -21,9 +21,9 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r target text; do printf 'make %-7s %s\n' "$$target" "$$text"; done
 
 note: .venv/.core ## build, check and read Part 5 (another one: make note PART=part-6)
+	$(BIN)/notes read $(PART)
 	$(BIN)/notes build $(PART)
 	$(BIN)/notes check $(PART)
-	$(BIN)/notes read $(PART)
 
 test: .venv/.test ## run the linters, the layer contract and the tests
 	$(BIN)/ruff check

@@ -31,7 +31,9 @@ def read(plan: Plan, data: Data, where: str) -> Readings:
     computation = _Computation(plan, data, where)
     for declaration in plan.reading:
         computation.add(declaration)
-    return Readings(computation.known, where)
+    families = [str(said["id"]) for said in plan.reading if "{" in str(said.get("id"))]
+    pending = dict.fromkeys(families, computation.incomplete) if computation.incomplete else {}
+    return Readings(computation.known, where, pending)
 
 
 class _Computation:
@@ -77,7 +79,7 @@ class _Computation:
                 raise ReadingError(
                     f"{self.where}: reading {reading.id!r}: not an id; expected words joined by dots. Rename it."
                 )
-            if self.incomplete:
+            if self.incomplete and reading.role != "constant":
                 reading = replace(reading, value=None, aspects={}, operands=(), reason=self.incomplete)
             self.known[reading.id] = reading
 

@@ -58,9 +58,11 @@ class Reading:
 class Readings(Mapping[str, Reading]):
     """All readings, constants and facts of a part, by id, in the order of their declaration."""
 
-    def __init__(self, readings: Mapping[str, Reading], where: str) -> None:
+    def __init__(self, readings: Mapping[str, Reading], where: str, pending: Mapping[str, str] | None = None) -> None:
+        """`pending` holds the ids of families (`row.{row}`) whose members are still to come, with the reason."""
         self._readings = dict(readings)
         self._where = where
+        self.pending = dict(pending or {})
 
     def __getitem__(self, name: str) -> Reading:
         """The reading `name`; `saving.low.lo` is the lower end of `saving.low` as a reading of its own."""
@@ -69,9 +71,12 @@ class Readings(Mapping[str, Reading]):
         base, _, aspect = name.rpartition(".")
         if base in self._readings and aspect in ASPECTS:
             return self._aspect(self._readings[base], aspect)
+        for family, reason in self.pending.items():
+            if re.fullmatch(re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(family)), name):
+                return Reading(name, None, reason=reason)
         raise UnknownReading(
             f"{self._where}: there is no reading {name!r}; expected one that the part's plan or facts declare."
-            f"{nearest(name, self._readings)} `notes read` lists them all."
+            f"{nearest(name, self._readings)} `notes read` lists them."
         )
 
     @staticmethod
@@ -94,11 +99,10 @@ class Readings(Mapping[str, Reading]):
         )
 
     def __contains__(self, name: object) -> bool:
-        try:
-            self[str(name)]
-        except ReadingError:
-            return False
-        return True
+        base, _, aspect = str(name).rpartition(".")
+        return name in self._readings or (
+            aspect in ASPECTS and base in self._readings and aspect in self._readings[base].aspects
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._readings)

@@ -79,6 +79,26 @@ class Schema:
         return cls(name, parsed, tuple(key))
 
 
+def empty_table(columns: Mapping[str, str], suffix: str) -> bytes:
+    """A file with these columns and no record: CSV, or Parquet where `suffix` is .parquet."""
+    if suffix != ".parquet":
+        return f"{','.join(columns)}\n".encode()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "time": pa.timestamp("ms", tz="UTC"),
+        "flag": pa.bool_(),
+    }
+    schema = pa.schema([(name, kinds[said.removesuffix("?")]) for name, said in columns.items()])
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return sink.getvalue().to_pybytes()
+
+
 def read_table(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     """The records of the file at `path`, each validated; `shown` is how an error names the file.
 

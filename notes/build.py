@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.engine.files import write_text
 from campaign.notes import plotting
 from campaign.notes.compare import Comparison, Where, compare
-from campaign.notes.corrections import banner, caused, corrected_places, entries, read_corrections
+from campaign.notes.corrections import banner, corrected_places, entries, read_corrections
 from campaign.notes.credits import read_credits
 from campaign.notes.dates import long_date
 from campaign.notes.errors import CannotTell, TemplateError
@@ -21,7 +21,7 @@ from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import read_published
 from campaign.notes.render import render
-from campaign.notes.sources import Sources, load
+from campaign.notes.sources import Sources, caused_until, load
 
 DIGITS = 12
 """Significant digits of a number in readings.json: what differs beyond them is the machine's last bit."""
@@ -96,7 +96,10 @@ def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
     return {
         "credits": {key: credit.model_dump() for key, credit in read_credits(sources.part).credit.items()},
         "part": sources.part.number,
-        "caused": [{"part": found.part.number, "number": found.correction.number} for found in caused(sources.part)],
+        "caused": [
+            {"part": found.part.number, "number": found.correction.number}
+            for found in caused_until(sources.part, sources.facts)
+        ],
         "plot": plot,
     }
 

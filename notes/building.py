@@ -10,7 +10,7 @@ from campaign.notes.check import check
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import Correction, append
 from campaign.notes.errors import CannotTell, UsageError
-from campaign.notes.history import NoHistory, open_history, require_history
+from campaign.notes.history import NoHistory, open_history, require_history, sha256_of
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
 from campaign.notes.publish import publish, read_published
@@ -43,11 +43,14 @@ def build_part(part: Part) -> Outcome:
             them = "it" if loose == 1 else "them"
             lines.append(f"{loose} finding{'' if loose == 1 else 's'}: `notes check {part.name}` shows {them}")
         return Outcome(tuple(lines))
+    published = read_published(part)
+    assert published is not None, "kept_post gave its post"
+    if published.body_sha256 != sha256_of(kept.body.encode()):
+        line = f"{part.show(part.post)}: its published body was edited; `notes check {part.name}` shows where"
+        return Outcome((line, "Nothing was written."), differs=True)
     if part.post.read_bytes() != kept.text.encode():
         write_text(part.post, kept.text)
     page = write_page(built, kept)
-    published = read_published(part)
-    assert published is not None, "kept_post gave its post"
     lines = [f"{part.title} was published on {published.date}; its body stands. Page: {part.show(page)}"]
     if kept.body == built.post.body:
         lines.append(f"built from its data again: the same text ({built.coverage})")
@@ -93,6 +96,7 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
             (f"{part.name} has findings; `notes check {part.name}` shows them. Nothing was published.",), True
         )
     built = build(part)
+    _refuse_unresolved(built)
     repository = require_history(open_history(part.campaign.root), "Publishing")
     if commit:
         repository.require_can_commit()
@@ -111,6 +115,18 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
         done = repository.commit([part.published, part.post], f"Publish {part.title}")
         lines.append(f"committed as {done[:12]}")
     return Outcome(tuple(lines))
+
+
+def _refuse_unresolved(built: Built) -> None:
+    """Refuse to freeze a text that prints a reading without a value: it would say "not resolved" for good."""
+    readings = built.sources.readings
+    for place in built.ledger.places:
+        if place.kind != "claim" and readings[place.source].value is None:
+            raise UsageError(
+                f"{built.sources.part.show(built.sources.part.post)}: prints {place.source}, which has no value: "
+                f"{readings[place.source].reason}; expected every printed reading to have one. Complete the data, or "
+                "take the quote out."
+            )
 
 
 def correct_part(
@@ -145,7 +161,7 @@ def correct_part(
         built = build(part)
         _require_bound(part, entry, built.sources)
         kept = kept_post(part, built.sources)
-    except Exception:
+    except BaseException:
         _restore(part, before)
         raise
     if kept is None:

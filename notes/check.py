@@ -74,6 +74,8 @@ def check_body(part: Part, post: Post, ledger: Ledger, sources: Sources) -> tupl
 def _mend(part: Part) -> str:
     if read_published(part):
         return f"git checkout -- {part.show(part.post)} (an edited text) or notes correct {part.name} (changed data)"
+    if not part.template.is_file():
+        return f"git checkout -- {part.show(part.post)}"
     return f"notes build {part.name}"
 
 

@@ -45,6 +45,8 @@ def check_claim(expression: str, readings: Readings) -> None:
 
 def _can_be_false(expression: str, readings: Readings) -> bool:
     operands = operands_of(expression, readings)
+    if any(value is None for _, value in operands):
+        return True  # not resolved: neither word is printed
     numbers = [float(value) for _, value in operands if isinstance(value, int | float)]
     texts = [value for _, value in operands if isinstance(value, str)]
     # Values around and beyond those of the operands: near ones decide equalities, far ones decide bars.

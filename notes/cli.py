@@ -257,7 +257,8 @@ def _show(report: Report, as_json: bool, words: bool) -> None:
         click.echo(f"{report.part}: {note}")
     if report.cannot_tell:
         click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
-    click.echo(f"{report.part}: {errors or 'no'} finding{'' if errors == 1 else 's'} in {report.post}")
+    told = f"{errors} finding{'' if errors == 1 else 's'}" if errors else f"no findings in {report.post}"
+    click.echo(f"{report.part}: {told}")
 
 
 # A negative number is no option.

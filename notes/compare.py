@@ -21,8 +21,16 @@ from campaign.notes.ledger import Ledger, Place
 from campaign.notes.numbers import Token, find
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])")
-"""What changes a quantity even where no number is seen beside it."""
+_SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])|\b(?:UTC|GMT|CES?T)\b|```|~~~|<!--")
+"""What changes a quantity, or hides it, even where no number is seen beside it."""
+_TURNING = re.compile(
+    r"\b(?:no|not|nobody|nothing|never|without|mean|median|minimum|maximum|up|down|over|under|from|wins?|los[et]s?|"
+    r"saves?|costs?|gains?)\b",
+    re.IGNORECASE,
+)
+"""Words that turn round what the numbers beside them say."""
+_PER = re.compile(r"\s+(?:a|an|per|each)\s+\w+(?:\s+step)?")
+"""The denominator of a unit in prose: ms a verify step."""
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
 _SAME_UNIT = {"us": "µs", "μs": "µs"}
@@ -138,8 +146,8 @@ class _Checker:
                 yield self._finding("changed", start, self.body[start:end], self.texts[index], self._source(index))
             if places or self._wrapped_anew(region):
                 continue
-            was = [t for t in expected_tokens if region.touches(t.start, t.noun_end) or _abuts(region, t)]
-            now = [t for t in self.tokens if _inside(t, region)]
+            was = [t for t in expected_tokens if region.touches(t.start, _reach(self.expected, t)) or _abuts(region, t)]
+            now = [t for t in self.tokens if _inside(t, region, _reach(self.body, t))]
             if not was and not now and not self._counts(region):
                 continue
             self.reported.append(region)
@@ -168,8 +176,12 @@ class _Checker:
         return bool(was and now) and not was.strip() and not now.strip() and not self._in_table(region)
 
     def _counts(self, region: _Region) -> bool:
-        """Whether a difference without a number in it matters all the same: a sign, or a cell of a table."""
-        return any(_SIGN.search(text) for text in self._texts(region)) or self._in_table(region)
+        """Whether a difference without a number in it matters: a sign, a table's cell, a word that turns it round."""
+        was, now = self._texts(region)
+        if _SIGN.search(was) or _SIGN.search(now) or self._in_table(region):
+            return True
+        turned = _TURNING.search(was) or _TURNING.search(now)
+        return bool(turned) and any(character.isdigit() for character in _paragraph(self.expected, region.start))
 
     def _texts(self, region: _Region) -> tuple[str, str]:
         return self.expected[region.start : region.end], self.body[region.actual_start : region.actual_end]
@@ -306,9 +318,7 @@ def _table_line(text: str, start: int, end: int) -> bool:
 
 def _code(tokens: Sequence[Token]) -> str:
     roles = {token.role for token in tokens}
-    if not roles:
-        return "structure"
-    if roles <= {"word", "comparing"}:
+    if not roles or roles <= {"word", "comparing"}:
         return "word"
     return "unbound" if "number" in roles else "structure"
 
@@ -318,11 +328,26 @@ def _abuts(region: _Region, token: Token) -> bool:
     return region.start == region.end and region.start in (token.start, token.end)
 
 
-def _inside(token: Token, region: _Region) -> bool:
-    """Whether what stands in the region now is part of the token."""
+def _inside(token: Token, region: _Region, end: int) -> bool:
+    """Whether what stands in the region now is part of the token, which ends at `end`."""
     if region.actual_start == region.actual_end:
         return False
-    return token.start < region.actual_end and region.actual_start < token.noun_end
+    return token.start < region.actual_end and region.actual_start < end
+
+
+def _reach(text: str, token: Token) -> int:
+    """The end of a number with its unit or noun, and with what it is a rate of: `0.314 ms a verify step`."""
+    if token.role not in ("number", "word") or token.unit is None:
+        return token.noun_end
+    per = _PER.match(text, token.noun_end)
+    return per.end() if per else token.noun_end
+
+
+def _paragraph(text: str, at: int) -> str:
+    """The paragraph of `text` around an offset."""
+    start = text.rfind("\n\n", 0, at) + 1
+    end = text.find("\n\n", at)
+    return text[start : end if end >= 0 else None]
 
 
 def _span(text: str, tokens: Sequence[Token]) -> str:

@@ -5,8 +5,9 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
-from campaign.engine.files import write_text
+from campaign.engine.files import write_bytes
 from campaign.engine.records import KNOWN
+from campaign.engine.tables import empty_table
 from campaign.notes.build import package_template
 from campaign.notes.errors import UsageError
 from campaign.notes.paths import Campaign, Part, part_name
@@ -35,14 +36,14 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
         f"# The data of {part.title}\n\nWhat each file holds, where it comes from, and in which units.\n"
     )
     texts["data/run.json"] = '{\n "origin": "measured"\n}\n'
-    for file, head in _empty_tables(texts["plan.toml"]).items():
-        texts.setdefault(file, head)
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents = _empty_tables(texts["plan.toml"]) | contents
     written = []
     try:
-        for name, text in texts.items():
+        for name, content in contents.items():
             path = part.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, text)
+            write_bytes(path, content)
             written.append(path)
     except OSError:
         shutil.rmtree(part.folder, ignore_errors=True)
@@ -50,13 +51,12 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
     return written
 
 
-def _empty_tables(plan: str) -> dict[str, str]:
-    """The CSV files of a plan's tables with their heads and no record, so that the part builds from the first day."""
+def _empty_tables(plan: str) -> dict[str, bytes]:
+    """The files of a plan's tables with their columns and no record, so that the part builds from the first day."""
     tables = tomllib.loads(plan).get("tables", {})
-    heads = {}
+    files = {}
     for name, said in tables.items():
         file = said if isinstance(said, str) else said["file"]
         columns = KNOWN[name]["columns"] if isinstance(said, str) else said["columns"]
-        if file.endswith(".csv"):
-            heads[file] = f"{','.join(columns)}\n"
-    return heads
+        files[file] = empty_table(columns, Path(file).suffix)
+    return files

@@ -10,8 +10,8 @@ FAMILY = 12
 
 
 def readout(sources: Sources, *, everything: bool = False) -> str:
-    """Every constant and reading: value as printed, interval, n, unit, whether plan or data give it, warnings."""
-    names = list(sources.computed)
+    """Every constant, reading and fact: value as printed, interval, n, unit, what gives it, warnings."""
+    names = [*sources.computed, *sources.facts.facts]
     shown, hidden = (names, 0) if everything else _without_long_families(names)
     rows = [_row(sources.readings[name]) for name in shown]
     text = table(("reading", "value", "interval", "n", "unit", "from", "warnings"), rows, right=(1, 3))
@@ -38,7 +38,7 @@ def _row(reading: Reading) -> tuple[str, str, str, str, str, str, str]:
         interval = f"[{low}, {high}]"
         interval += f" {reading.aspects['level']:g} %" if "level" in reading.aspects else " over runs"
     n = str(reading.aspects["n"]) if "n" in reading.aspects else ""
-    origin = "plan" if reading.role == "constant" else "data"
+    origin = {"constant": "plan", "fact": "facts"}.get(reading.role, "data")
     if reading.value is None:
         return reading.id, NOT_RESOLVED, "", n, reading.unit, origin, reading.reason
     return reading.id, print_reading(reading), interval, n, reading.unit, origin, "; ".join(reading.warnings)

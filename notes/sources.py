@@ -7,12 +7,13 @@ from campaign.analysis.compute import read
 from campaign.analysis.readings import Reading, Readings
 from campaign.engine.data import Data, read_data
 from campaign.engine.plan import Plan, read_plan
-from campaign.notes.corrections import caused
+from campaign.notes.corrections import Caused, caused
 from campaign.notes.credits import credit_readings, read_credits
 from campaign.notes.errors import UsageError
 from campaign.notes.facts import Facts, fact_readings, read_facts
 from campaign.notes.paths import Part
 from campaign.notes.publish import read_published
+from campaign.notes.render import render
 from campaign.notes.seal import Seal, read_seal, require_sealed_plan
 from campaign.notes.settings import read_settings
 
@@ -52,7 +53,7 @@ def load(part: Part) -> Sources:
         fact_readings(facts),
         credit_readings(read_credits(part)),
         _words(plan),
-        _parts(part),
+        _parts(part, facts),
         _provenance(data, seal),
     ):
         for name, reading in more.items():
@@ -64,7 +65,9 @@ def load(part: Part) -> Sources:
                 )
             quotable[name] = reading
     names = (*read_settings(part.campaign).names, *facts.names)
-    return Sources(part, plan, data, facts, seal, Readings(quotable, part.name), tuple(computed), names)
+    return Sources(
+        part, plan, data, facts, seal, Readings(quotable, part.name, computed.pending), tuple(computed), names
+    )
 
 
 def _refuse_another_origin(part: Part, data: Data, seal: Seal | None) -> None:
@@ -91,18 +94,22 @@ def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | No
 
 
 def _words(plan: Plan) -> dict[str, Reading]:
-    """The plan's words: `arm.rs8` as its label, `band.1` as the verdict of the first band."""
+    """The plan's words: `arm.rs8` as its label, `band.1` as the verdict of the first band, `plan.order` of the rows."""
     arms = {f"arm.{name}": (arm.label, f"arms.{name}") for name, arm in plan.arms.items()}
     bands = plan.verdict.bands if plan.verdict else []
     verdicts = {f"band.{i}": (band.verdict, "verdict.bands") for i, band in enumerate(bands, 1)}
+    order = {"plan.order": (", ".join(plan.rows.order), "rows.order")} if plan.rows else {}
     return {
         name: Reading(name, word, role="constant", because=f"plan.toml: {where}")
-        for name, (word, where) in (arms | verdicts).items()
+        for name, (word, where) in (arms | verdicts | order).items()
     }
 
 
-def _parts(part: Part) -> dict[str, Reading]:
-    """`part.4` as "Part 4", `part.4.published` as its date, and the dated corrections that it carries."""
+def _parts(part: Part, facts: Facts) -> dict[str, Reading]:
+    """`part.4` as "Part 4", `part.4.published` as its date, and the corrections that this part caused in others.
+
+    Corrections dated after this part's own day are not among them: they cannot stand in its text.
+    """
     found: dict[str, Reading] = {}
 
     def add(name: str, value: str, fmt: str, where: Part) -> None:
@@ -114,7 +121,7 @@ def _parts(part: Part) -> dict[str, Reading]:
         published = read_published(other)
         if published and other.name != part.name:
             add(f"part.{other.number}.published", _iso(published.date), "date", other)
-    entries = caused(part)
+    entries = caused_until(part, facts)
     found["corrections.caused.n"] = Reading(
         "corrections.caused.n", len(entries), "corrections", role="fact", because="corrections.toml of the other parts"
     )
@@ -122,9 +129,24 @@ def _parts(part: Part) -> dict[str, Reading]:
         stem = f"correction.{other.number}.{entry.number}"
         add(f"{stem}.label", f"correction {entry.number}", "s", other)
         add(f"{stem}.date", _iso(entry.date), "date", other)
-        add(f"{stem}.because", entry.because, "s", other)
-        add(f"{stem}.says", entry.says, "s", other)
+        for name in ("because", "says"):
+            add(f"{stem}.{name}", _filled(other, getattr(entry, name)), "s", other)
     return found
+
+
+def caused_until(part: Part, facts: Facts) -> list[Caused]:
+    """The corrections in other parts that `part` caused, up to its own date."""
+    return [found for found in caused(part) if found.correction.date <= facts.post.date]
+
+
+def _filled(part: Part, text: str) -> str:
+    """The text of an entry of `part` with its quotes filled from the part's own plan, data, facts and credits."""
+    if "{" not in text:
+        return text
+    plan = read_plan(part.plan, part.show(part.plan))
+    computed = read(plan, read_data(plan, part.folder, part.show), part.show(part.plan))
+    own = {name: computed[name] for name in computed} | fact_readings(read_facts(part))
+    return render(text, part.show(part.corrections), Readings(own, part.name), {}, lambda name: None).body()
 
 
 def _iso(day: date) -> str:
