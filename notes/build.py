@@ -20,6 +20,7 @@ from campaign.notes.page import CorrectedPlace, render_page
 from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import read_published
+from campaign.notes.quote import NOT_RESOLVED
 from campaign.notes.render import render
 from campaign.notes.sources import Sources, caused_until, load
 
@@ -48,7 +49,8 @@ class Built:
 def build(part: Part) -> Built:
     """Everything that the part's sources give now; nothing is written."""
     sources = load(part)
-    plots = {plot.name: plotting.draw(plot, sources.readings) for plot in plotting.plots_of(sources.plan, part)}
+    drawn = plotting.plots_of(sources.plan, part, sources.readings)
+    plots = {plot.name: plotting.draw(plot, sources.readings) for plot in drawn}
     ledger = render(
         _template(part),
         part.show(part.template),
@@ -87,10 +89,13 @@ def package_template(name: str) -> str | None:
 
 def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
     """What a template can use beside its functions: credits in order, the part, caused corrections, plots."""
+    declared = [spec.name for spec in plotting.declared_plots(sources.plan, sources.part)]
 
     def plot(name: str, alt: str) -> str:
+        if name not in declared:
+            raise plotting.unknown_plot(name, declared)
         if name not in plots:
-            raise plotting.unknown_plot(name, plots)
+            return f"*{NOT_RESOLVED}*"
         return f"![{alt}](plots/{name}.svg)"
 
     return {

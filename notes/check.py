@@ -182,7 +182,7 @@ def _same(found: object, wanted: object) -> bool:
 
 def _plots(part: Part, sources: Sources, ledger: Ledger) -> Iterator[Finding]:
     """Plots that are missing, were edited, or were drawn from other points."""
-    for spec in plotting.plots_of(sources.plan, part):
+    for spec in plotting.plots_of(sources.plan, part, sources.readings):
         path = part.plots / f"{spec.name}.svg"
         shown, mend = part.show(path), f"notes build {part.name}"
         found = path.read_bytes() if path.is_file() else b""

@@ -1,6 +1,6 @@
 """The plots that a plan declares, drawn from readings."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -43,9 +43,15 @@ class PlotSpec(Strict):
     series: Annotated[list[SeriesSpec], Field(min_length=1)]
 
 
-def plots_of(plan: Plan, part: Part) -> list[PlotSpec]:
+def declared_plots(plan: Plan, part: Part) -> list[PlotSpec]:
     """The plots that the plan declares."""
     return [parse_strict(PlotSpec, said, f"{part.show(part.plan)}: plot {said.get('name')}") for said in plan.plot]
+
+
+def plots_of(plan: Plan, part: Part, readings: Readings) -> list[PlotSpec]:
+    """The plots that can be drawn: all of them, or none while planned rows are missing."""
+    declared = declared_plots(plan, part)
+    return [] if readings.pending else declared
 
 
 def line_plot_of(spec: PlotSpec, readings: Readings) -> LinePlot:
@@ -90,7 +96,7 @@ def digest(spec: PlotSpec, readings: Readings) -> str:
     return points_digest(line_plot_of(spec, readings))
 
 
-def unknown_plot(name: str, known: Mapping[str, str]) -> TemplateError:
+def unknown_plot(name: str, known: Sequence[str]) -> TemplateError:
     """The error for a template that shows a plot which the plan does not declare."""
     return TemplateError(
         f"plot {name!r}: not declared; expected one of {', '.join(known) or 'none'}.{nearest(name, known)} "

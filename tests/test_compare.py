@@ -117,7 +117,7 @@ def test_changed_unit_is_found(bare, change):
     """What a number counts or is measured in belongs to it."""
     was, becomes = UNITS[change]
     bare.change(was, becomes)
-    assert all(one["mend"] == "notes build part-1" for one in found(bare))
+    assert all(one["mend"] == "git checkout -- parts/part-1/post.md" for one in found(bare))
 
 
 TABLES = {
@@ -247,8 +247,22 @@ def test_rewrapped_text_is_no_finding(bare, change):
 
 def test_changed_plain_word_is_no_finding_of_a_binding(bare):
     """Other words are the body hash's business."""
-    bare.change("nothing here is about people", "nobody here speaks about persons")
+    bare.change("here is about people", "here speaks about persons")
     bare.notes("check", "1")
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("nothing here is", "everything here is"),
+        ("saves 0.300 ms", "saves 0.300 ms a draw"),
+        ("saves 0.300", "loses 0.300"),
+    ],
+)
+def test_word_that_turns_a_number_round_is_found(bare, was, becomes):
+    """A word that negates, a direction or a rate beside a number is no plain word."""
+    bare.change(was, becomes)
+    assert found(bare)
 
 
 def test_changed_plain_word_of_a_draft_is_stale(campaign):

@@ -266,18 +266,29 @@ def test_aspect_of_an_unresolved_reading_is_unresolved():
 
 @pytest.mark.parametrize("rows", [("r4",), ("r3", "r4"), ("r1", "r2", "r3", "r4")])
 def test_missing_rows_leave_every_reading_without_value(tmp_path, rows):
-    """While planned rows are missing there is no reading, not even a count, a mean or a constant sum."""
+    """While planned rows are missing there is no reading of data, not even a count; what constants give stands."""
     count = {"id": "rows.{arm}.n", "kind": "stat", "table": "row_values", "each": ["arm"], "stat": "count"}
     declared = [SAVING, DRIFT, FAILED, VERDICT, count, ROW, expr("rows.old.n + rows.rs8.n", "today"), expr("bar * 2")]
     part = served(tmp_path, *declared, expr("row.{0} + 1", "more.{0}", for_each="row.*"))
     for name in rows:
         part.without(name)
     found = part.read()
-    computed = [one for name, one in found.items() if name not in part.plan().constants]
-    assert {"saving.low", "drift.low", "failed", "verdict", "today", "x"} <= {one.id for one in computed}
+    assert (found["x"].role, found["x"].value) == ("constant", 0.31)
+    computed = [one for one in found.values() if one.role == "reading"]
+    assert {"saving.low", "drift.low", "failed", "verdict", "today"} <= {one.id for one in computed}
     assert {one.value for one in computed} == {None}
     assert {one.reason for one in computed} == {f"{len(rows)} of 4 planned rows are missing"}
     assert all(not one.aspects and not one.operands for one in computed)
+
+
+def test_members_to_come_are_not_resolved(tmp_path):
+    """While rows are missing, a member of a family that has no record yet is a reading without value, not a mistake."""
+    part = served(tmp_path, ROW)
+    part.without("r4")
+    found = part.read()["row.r4"]
+    assert (found.value, found.reason) == (None, "1 of 4 planned rows are missing")
+    with pytest.raises(ReadingError):
+        part.read()["rwo.r1"]
 
 
 def test_constants_stand_while_rows_are_missing(tmp_path):

@@ -244,6 +244,25 @@ def test_committed_edit_is_found_too(campaign):
     assert {"kept", "changed"} <= {one["code"] for one in told}
 
 
+def test_build_of_an_edited_published_body_writes_nothing(campaign):
+    """A body that was edited by hand is told, and neither page nor post is made from it."""
+    campaign.change(SAID, "something here is about people")
+    before = campaign.tree()
+    told = campaign.notes("build", "1", exit=1).stdout
+    assert "its published body was edited" in told
+    assert campaign.tree() == before
+
+
+def test_part_that_prints_nothing_resolved_is_not_published(tmp_path, monkeypatch):
+    """A text that says "not resolved" because its rows are missing would say so for good."""
+    campaign = empty_campaign(tmp_path, monkeypatch)
+    campaign.notes("new", "1")
+    campaign.notes("build", "1")
+    campaign.commit_all("A skeleton")
+    assert "has no value" in campaign.notes("publish", "1", exit=2).stderr
+    assert not (campaign.root / "parts" / "part-1" / "published.toml").exists()
+
+
 def test_removed_record_is_found(campaign):
     """A part does not become a draft again."""
     campaign.part.published.unlink()
@@ -408,6 +427,25 @@ def test_part_that_causes_a_correction_can_name_it(campaign):
     campaign.notes("build", "2")
     assert "See Part 1, correction 1." in campaign.text("../part-2/post.md")
     campaign.notes("check")
+
+
+def test_causing_part_prints_an_entry_with_its_quotes_filled(campaign):
+    """What an entry says is quoted with the corrected part's readings, and an entry of a later day is not."""
+    campaign.notes("new", "2", "--from", "1")
+    each = '{{ q("correction." ~ e.part ~ "." ~ e.number ~ ".says") }}'
+    campaign.write(
+        "../part-2/post.md.j2",
+        f'{{% for e in caused %}}\n{each}\n{{% endfor %}}\n{{{{ q("corrections.caused.n") }}}} in all.\n',
+    )
+    facts = campaign.text("../part-2/facts.toml")
+    campaign.write("../part-2/facts.toml", re.sub(r"date = .*", "date = 2026-11-08", facts))
+    campaign.commit_all("Part 2")
+    campaign.notes(*CORRECT, "--caused-by", "2")
+    campaign.notes("build", "2")
+    assert "it is about four rows" in campaign.text("../part-2/post.md")
+    campaign.write("../part-2/facts.toml", re.sub(r"date = .*", "date = 2026-11-07", facts))
+    campaign.notes("build", "2")
+    assert "0 in all." in campaign.text("../part-2/post.md")
 
 
 def test_correction_of_a_number_with_changed_data(campaign):

@@ -430,8 +430,7 @@ def test_two_words_that_are_no_number_together():
 
 def test_comparing_words():
     markdown = (
-        "All 48 tasks, only faster, the first, none, the same, equal, at least half, under its bar, "
-        "below 0.1, over 5"
+        "All 48 tasks, only faster, the first, none, the same, equal, at least half, under its bar, below 0.1, over 5"
     )
     assert said(markdown, "comparing") == [
         *("All", "only", "faster", "first", "none", "same", "equal", "at least", "under", "below", "over"),

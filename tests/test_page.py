@@ -72,9 +72,7 @@ def marked(markdown: str, said: str) -> str:
 def without_marks(html: str) -> str:
     html = re.sub(r'<p class="corrected-place">.*?</p>\n', "", html)
     html = re.sub(r' <a class="to-place"[^>]*>to the place</a>', "", html)
-    return re.sub(
-        r'</?mark[^>]*>| ?<span id="place-[^>]*><a class="correction-badge"[^>]*>[^<]*</a></span>', "", html
-    )
+    return re.sub(r'</?mark[^>]*>| ?<span id="place-[^>]*><a class="correction-badge"[^>]*>[^<]*</a></span>', "", html)
 
 
 RICH = """\
@@ -129,9 +127,7 @@ def test_page_is_well_formed():
     """Every element of a page is closed where it should be, and no id is there twice."""
     start = RICH.index("0.314")
     place = CorrectedPlace(start, start + 5, "correction-1", LABEL)
-    seen = Page(
-        page(RICH + ENTRY, corrected=[place], links=[("Part 4", "../part-4/")], footer=["Data: measured."])
-    )
+    seen = Page(page(RICH + ENTRY, corrected=[place], links=[("Part 4", "../part-4/")], footer=["Data: measured."]))
     assert seen.wrong == [] and seen.open == []
     assert len(seen.ids) == len(set(seen.ids))
 
@@ -287,9 +283,7 @@ def test_column_of_numbers_is_aligned_right(cells):
     assert '<th scope="col" class="num">' in html and html.count('<td class="num">') == len(cells)
 
 
-@pytest.mark.parametrize(
-    "cells", [["held", "0.3"], ["2026-11-05", "2026-11-06"], ["–", "–"], ["W01", "W02"], ["k8"]]
-)
+@pytest.mark.parametrize("cells", [["held", "0.3"], ["2026-11-05", "2026-11-06"], ["–", "–"], ["W01", "W02"], ["k8"]])
 def test_other_columns_are_not(cells):
     """Words, dates and names stay on the left."""
     assert 'class="num"' not in columns(cells)
@@ -311,9 +305,7 @@ def test_table_scrolls_inside_a_region_with_a_name():
 @pytest.fixture
 def plots(tmp_path):
     for name in ("one", "two"):
-        drawn = LinePlot(
-            "T", "x", "y", (Series(name, (1.0, 2.0), (1.0, 2.0), (0.5, 1.5), (1.5, 2.5)),), alt="Own."
-        )
+        drawn = LinePlot("T", "x", "y", (Series(name, (1.0, 2.0), (1.0, 2.0), (0.5, 1.5), (1.5, 2.5)),), alt="Own.")
         (tmp_path / f"{name}.svg").write_text(line_plot(drawn), encoding="utf-8")
     return tmp_path
 
@@ -322,11 +314,7 @@ def test_plot_becomes_part_of_the_page(plots):
     """An SVG under the base stands in the page itself, with the image's alternative text."""
     html = body(page('![It "grows".](one.svg "In five runs.")', asset_base=plots))
     assert '<svg role="img" aria-label="It &quot;grows&quot;."' in html and "<img" not in html
-    assert (
-        '<figure class="plot">' in html
-        and "<p>" not in html
-        and "<figcaption>In five runs.</figcaption>" in html
-    )
+    assert '<figure class="plot">' in html and "<p>" not in html and "<figcaption>In five runs.</figcaption>" in html
 
 
 def test_plot_without_alternative_text_keeps_its_own(plots):
@@ -380,10 +368,7 @@ def test_corrected_words_are_marked():
 def test_entry_leads_back_to_the_place():
     """The entry's heading links to the place that it corrects."""
     html = marked("The saving is 0.314 ms.", "0.314")
-    assert (
-        '<h3 id="correction-1">Correction 1, 7 November 2026 <a class="to-place" href="#place-correction-1">'
-        in html
-    )
+    assert '<h3 id="correction-1">Correction 1, 7 November 2026 <a class="to-place" href="#place-correction-1">' in html
 
 
 def test_whole_markup_inside_a_place_is_marked():
@@ -427,9 +412,7 @@ def test_code_block_is_marked_and_its_badge_stands_below_it():
 
 def test_link_text_is_marked_and_its_badge_stands_after_the_link():
     """A link never stands in a link."""
-    assert f'<a href="p.md">of <mark class="corrected">5</mark></a> {BADGE}.' in marked(
-        "See [of 5](p.md).", "5"
-    )
+    assert f'<a href="p.md">of <mark class="corrected">5</mark></a> {BADGE}.' in marked("See [of 5](p.md).", "5")
 
 
 def test_place_inside_a_links_address_has_a_badge_after_the_link():

@@ -43,9 +43,7 @@ def test_bytes_do_not_depend_on_the_process_or_a_users_settings(tmp_path):
         "s = Series('ours', (1.0, 2.0), (4.1, 4.4), (4.0, 4.3), (4.2, 4.5))\n"
         "sys.stdout.buffer.write(line_plot(LinePlot('T', 'x', 'y', (s,), alt='A')).encode())"
     )
-    here = line_plot(
-        LinePlot("T", "x", "y", (Series("ours", (1, 2), (4.1, 4.4), (4.0, 4.3), (4.2, 4.5)),), alt="A")
-    )
+    here = line_plot(LinePlot("T", "x", "y", (Series("ours", (1, 2), (4.1, 4.4), (4.0, 4.3), (4.2, 4.5)),), alt="A"))
     env = os.environ | {"MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7"}
     there = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True, env=env)
     assert there.stdout.decode() == here
@@ -98,8 +96,7 @@ def test_ordinary_plot_is_small():
     """Six series of eleven points with spreads stay under 60 kB."""
     x = tuple(float(2**n) for n in range(8, 19))
     lines = tuple(
-        Series(f"arm {i}", x, tuple(v / (i + 2) for v in x), tuple(v / (i + 3) for v in x), x)
-        for i in range(6)
+        Series(f"arm {i}", x, tuple(v / (i + 2) for v in x), tuple(v / (i + 3) for v in x), x) for i in range(6)
     )
     assert len(line_plot(plot(*lines, x_scale="log2", y_scale="log")).encode()) < 60_000
 
@@ -144,9 +141,7 @@ def test_digest_does_not_see_how_a_number_is_stored():
     numpy = pytest.importorskip("numpy")
     plain = plot(Series("a", (1, 2), (0, 3)))
     assert points_digest(plain) == points_digest(plot(Series("a", (1.0, 2.0), (-0.0, 3.0))))
-    assert points_digest(plain) == points_digest(
-        plot(Series("a", tuple(numpy.array([1, 2])), (0, numpy.float64(3))))
-    )
+    assert points_digest(plain) == points_digest(plot(Series("a", tuple(numpy.array([1, 2])), (0, numpy.float64(3)))))
 
 
 def test_digest_is_the_same_on_every_machine():

@@ -8,6 +8,7 @@ import pytest
 from tests.repositories import BODY, PUBLISHED, SmallCampaign, small_campaign, write_post
 
 from campaign.engine import files
+from campaign.engine.errors import RecordError
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory, blob_of, sha256_of
 from campaign.notes.publish import Published, check_published, publish, published_body, read_published
@@ -365,5 +366,5 @@ def test_written_file_keeps_its_mode_and_its_link(tmp_path):
 
 def test_file_in_no_folder_is_refused(tmp_path):
     """A folder that is not there is named."""
-    with pytest.raises(UsageError, match="its folder does not exist"):
+    with pytest.raises(RecordError, match="its folder does not exist"):
         files.write_text(tmp_path / "no" / "a", "")

@@ -77,9 +77,7 @@ def test_marks_are_gone_and_entities_are_resolved():
     ]
 
 
-@pytest.mark.parametrize(
-    "unread", ["16", "17", "not 6", "title 13", "x.org", "z.org", "fifteen", "fig-3", "<sup>"]
-)
+@pytest.mark.parametrize("unread", ["16", "17", "not 6", "title 13", "x.org", "z.org", "fifteen", "fig-3", "<sup>"])
 def test_code_blocks_comments_and_targets_are_not_read(unread):
     assert unread not in "\n".join(texts(POST))
 
