@@ -119,9 +119,10 @@ def list_(campaign: Campaign) -> None:
         help="For reconstructed or stated data: when the source says the plan "
         "was sealed, with its zone (2026-11-06T04:00:00Z). Measured: now.",
     ),
+    click.option("--note", help="One plain sentence on how far the seal proves the order, in place of the usual one."),
     click.option("--commit/--no-commit", "commit", default=True, help="Commit seal.toml (default) or leave it."),
 )
-def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, commit: bool) -> None:
+def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, note: str | None, commit: bool) -> None:
     """Seal a part's plan before its first row: it must be committed, and never changes again."""
     from campaign.notes.history import open_history, require_history
     from campaign.notes.seal import make_seal, write_seal
@@ -133,7 +134,7 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, commit:
     if commit:
         require_history(history, "A seal").require_can_commit()
     moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
-    made = make_seal(found, origin=origin, sealed=moment, repo=history)  # type: ignore[arg-type]
+    made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note)  # type: ignore[arg-type]
     write_seal(found, made)
     click.echo(f"sealed {found.show(found.plan)}: sha256 {made.plan_sha256[:12]}, in commit {made.commit[:12]}")
     click.echo(made.note)
