@@ -109,13 +109,18 @@ def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
     }
 
 
+def fill_entry(part: Part, text: str, sources: Sources) -> str:
+    """The text of a dated entry with its quotes filled from fresh readings."""
+    return render(text, part.show(part.corrections), sources.readings, {}, package_template).body()
+
+
 def assemble(part: Part, body: str, sources: Sources) -> Post:
     """The post around `body`: the banner for the part's state, and its dated entries."""
     published = read_published(part)
     corrections = read_corrections(part)
 
     def fill(text: str) -> str:
-        return render(text, part.show(part.corrections), sources.readings, {}, package_template).body()
+        return fill_entry(part, text, sources)
 
     def link(name: str) -> str:
         return f"[{part.campaign.part(name).title}](../{name}/post.md)"

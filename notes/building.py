@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from campaign.engine.files import write_text
-from campaign.notes.build import Built, build, kept_post, package_template, write, write_page
+from campaign.notes.build import Built, build, kept_post, package_template, readings_json, write, write_page
 from campaign.notes.check import check
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import Correction, append
@@ -168,12 +168,16 @@ def correct_part(
         _restore(part, before)
         raise UsageError(f"{part.name} is a draft; expected a published part. Change a draft's text itself.")
     write_text(part.post, kept.text)
+    # The readings that the entry quotes are those of now; the body and its ledger stay.
+    write_text(part.readings, readings_json(built.sources))
     page = write_page(built, kept)
     lines = [
         f"correction {entry.number} of {part.title}, dated {entry.date}: {part.show(part.post)}, {part.show(page)}"
     ]
     if commit:
-        done = repository.commit([part.corrections, part.post], f"Correct {part.title}: entry {entry.number}")
+        done = repository.commit(
+            [part.corrections, part.post, part.readings], f"Correct {part.title}: entry {entry.number}"
+        )
         lines.append(f"committed as {done[:12]}")
     return tuple(lines)
 

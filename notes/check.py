@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from campaign.notes import plotting
-from campaign.notes.build import assemble, build, readings_json
+from campaign.notes.build import assemble, build, fill_entry, readings_json
 from campaign.notes.compare import Where, compare
-from campaign.notes.corrections import check_corrections
+from campaign.notes.corrections import check_corrections, corrected_places, read_corrections
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Coverage, Finding, Report
 from campaign.notes.history import open_history, sha256_of
@@ -31,6 +32,7 @@ def check(part: Part) -> Report:
     sources = load(part)
     post, ledger, counts = read_kept(part)
     findings, coverage = check_body(part, post, ledger, sources)
+    findings = _known_by_correction(part, post, findings, sources)
     findings += check_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
     findings += _readings(part, sources)
@@ -69,6 +71,24 @@ def check_body(part: Part, post: Post, ledger: Ledger, sources: Sources) -> tupl
     where = Where(part.show(part.post), 1 + post.text.count("\n", 0, post.body_start), _mend(part))
     compared = compare(post.body, ledger, sources.readings, sources.names, where)
     return list(compared.findings), compared.coverage
+
+
+def _known_by_correction(part: Part, post: Post, findings: list[Finding], sources: Sources) -> list[Finding]:
+    """The findings, those only warnings whose place an entry below the body corrects to what is found now."""
+    entries = {entry.number: entry for entry in read_corrections(part)}
+    places = corrected_places(post.body, entries.values())
+    lines = post.text.split("\n")
+
+    def told(finding: Finding) -> Finding:
+        at = sum(len(line) + 1 for line in lines[: finding.line - 1]) + finding.column - 1 - post.body_start
+        for place in places:
+            says = fill_entry(part, entries[place.number].says, sources)
+            if finding.code == "changed" and place.start <= at < place.end and finding.expected in says:
+                mend = f"nothing: correction {place.number} says so below the text"
+                return replace(finding, warning=True, mend=mend)
+        return finding
+
+    return [told(finding) for finding in findings]
 
 
 def _mend(part: Part) -> str:

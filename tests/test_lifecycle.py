@@ -463,6 +463,23 @@ def test_correction_of_a_number_with_changed_data(campaign):
     assert re.search(r"\*\*It should say:\*\* 0\.2\d\d ms a verify step", campaign.text())
 
 
+def test_number_that_a_correction_mends_is_a_warning(campaign):
+    """Where an entry says what recomputation gives now, the old number in the body is no longer a finding."""
+    campaign.change_cell("data/draws.csv", 3, "step_time_ms", lambda said: f"{float(said) + 100:.3f}")
+    before = {one["said"] for one in findings(campaign.notes("check", "1", exit=1).stdout)}
+    campaign.notes(
+        *CORRECT[:2],
+        "--said",
+        "saves 0.300 ms a verify step",
+        "--says",
+        '{{ q("saving") }} ms a verify step',
+        *CORRECT[6:],
+    )
+    told = campaign.notes("check", "1", exit=1).stdout
+    assert "'0.300'" in before
+    assert re.search(r"warning \S+: changed: said '0.300'.*correction 1 says so", told)
+
+
 # Clones
 
 
