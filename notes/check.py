@@ -1,6 +1,7 @@
 """Checking a part: the published text against a fresh recomputation, and everything that is kept."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -76,19 +77,27 @@ def check_body(part: Part, post: Post, ledger: Ledger, sources: Sources) -> tupl
 def _known_by_correction(part: Part, post: Post, findings: list[Finding], sources: Sources) -> list[Finding]:
     """The findings, those only warnings whose place an entry below the body corrects to what is found now."""
     entries = {entry.number: entry for entry in read_corrections(part)}
+    if not findings or not entries:
+        return findings
+    says = {number: fill_entry(part, entry.says, sources) for number, entry in entries.items()}
     places = corrected_places(post.body, entries.values())
     lines = post.text.split("\n")
 
     def told(finding: Finding) -> Finding:
         at = sum(len(line) + 1 for line in lines[: finding.line - 1]) + finding.column - 1 - post.body_start
         for place in places:
-            says = fill_entry(part, entries[place.number].says, sources)
-            if finding.code == "changed" and place.start <= at < place.end and finding.expected in says:
+            inside = finding.code == "changed" and place.start <= at < place.end
+            if inside and _stands_whole(finding.expected, says[place.number]):
                 mend = f"nothing: correction {place.number} says so below the text"
                 return replace(finding, warning=True, mend=mend)
         return finding
 
     return [told(finding) for finding in findings]
+
+
+def _stands_whole(words: str, text: str) -> bool:
+    """Whether `words` stand in `text` on their own: 2 does not stand in 12 or in 2.5."""
+    return re.search(rf"(?<![\w.,+−-]){re.escape(words)}(?!\w|[.,]\d)", text) is not None
 
 
 def _mend(part: Part) -> str:

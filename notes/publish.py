@@ -22,7 +22,7 @@ from campaign.notes.history import (
     sha256_of,
 )
 from campaign.notes.paths import Part
-from campaign.notes.seal import Problem, not_held, removed, require_sealed_plan
+from campaign.notes.seal import Problem, not_held, removed, replaced, require_sealed_plan
 from campaign.notes.toml_files import GitName, Record, Sha256, parse_toml, read_toml, record_lines, validated
 
 
@@ -257,14 +257,5 @@ def _published_again(part: Part, published: Published, first: Version, repo: Rep
     except CannotTell:
         return []
     before = validated(Published, parse_toml(data, f"{first.commit}:{shown}"), f"{first.commit}:{shown}")
-    return [
-        Problem(
-            path=shown,
-            code="published-replaced",
-            said=f"{key} = {getattr(published, key)}",
-            expected=f"{getattr(before, key)}, as {first.commit} published it",
-            mend=f"`git checkout {first.commit} -- {shown}`; to change what the post says, `notes correct {part.name}`",
-        )
-        for key in Published.model_fields
-        if getattr(published, key) != getattr(before, key)
-    ]
+    mend = f"`git checkout {first.commit} -- {shown}`; to change what the post says, `notes correct {part.name}`"
+    return replaced(published, before, shown, "published-replaced", f"as {first.commit} published it", mend)

@@ -224,6 +224,21 @@ def not_held(part: Part, record: Path, commit: str, path: Path, blob: str, held:
     )
 
 
+def replaced(record: Record, before: Record, shown: str, code: str, since: str, mend: str) -> list[Problem]:
+    """A finding for each key of a kept record that is no longer what its first committed version says."""
+    return [
+        Problem(
+            path=shown,
+            code=code,
+            said=f"{key} = {getattr(record, key)}",
+            expected=f"{getattr(before, key)}, {since}",
+            mend=mend,
+        )
+        for key in type(record).model_fields
+        if getattr(record, key) != getattr(before, key)
+    ]
+
+
 def _wrong_blob(part: Part, seal: Seal) -> list[Problem]:
     blob = blob_of(part.plan.read_bytes())
     if blob == seal.plan_blob:
@@ -243,17 +258,8 @@ def _sealed_again(part: Part, seal: Seal, first: Version, repo: Repository) -> l
     shown = part.show(part.seal)
     assert first.blob is not None, "first_version gives a state with a file"
     before = validated(Seal, parse_toml(repo.text_of(first.blob), f"{first.commit}:{shown}"), f"{first.commit}:{shown}")
-    return [
-        Problem(
-            path=shown,
-            code="seal-replaced",
-            said=f"{key} = {getattr(seal, key)}",
-            expected=f"{getattr(before, key)}, as {first.commit} sealed it",
-            mend=f"`git checkout {first.commit} -- {shown}`; a new plan goes into a new part (`notes new`)",
-        )
-        for key in Seal.model_fields
-        if getattr(seal, key) != getattr(before, key)
-    ]
+    mend = f"`git checkout {first.commit} -- {shown}`; a new plan goes into a new part (`notes new`)"
+    return replaced(seal, before, shown, "seal-replaced", f"as {first.commit} sealed it", mend)
 
 
 def _refuse_a_second_seal(part: Part, repo: Repository) -> None:

@@ -18,6 +18,8 @@ from tests.campaigns import (
     tasks_csv,
 )
 
+from campaign.notes.check import _stands_whole
+
 SAID = "nothing here is about people"
 CORRECT = (
     "correct", "1", "--said", SAID, "--says", 'it is about {{ q("rows.n", "word") }} rows',
@@ -478,6 +480,12 @@ def test_number_that_a_correction_mends_is_a_warning(campaign):
     told = campaign.notes("check", "1", exit=1).stdout
     assert "'0.300'" in before
     assert re.search(r"warning \S+: changed: said '0.300'.*correction 1 says so", told)
+
+
+def test_entry_that_says_another_number_mends_nothing():
+    """A number that only holds the recomputed one among its digits does not correct it."""
+    assert _stands_whole("0.212", "it is 0.212 ms.") and _stands_whole("2", "2, not 3")
+    assert not any(_stands_whole("2", text) for text in ("12", "2.5", "0.2", "−2", "2,000", "x2"))
 
 
 # Clones
