@@ -24,7 +24,7 @@ from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Undefined, parse
 from campaign.analysis.intervals import Estimate, difference, paired_mean, weighted_mean
 from campaign.analysis.rows import ROW_VALUES
-from campaign.engine.plan import Id, Strict, Text
+from campaign.engine.plan import Strict, Text
 from campaign.kernels.errors import nearest
 
 STATS: dict[str, Callable[[pd.Series], Any]] = {
@@ -452,4 +452,4 @@ def choose(said: Choice, lookup: Callable[[str], Any], fill: Callable[[str], str
     raise Undefined("no case of the choice holds")
 
 
-__all__ = ["KINDS", "STATS", "Id", "TableView", "arms", "choose", "paired", "ratio", "slug", "stat"]
+__all__ = ["KINDS", "STATS", "TableView", "arms", "choose", "paired", "ratio", "slug", "stat"]
