@@ -1,6 +1,6 @@
 """A part's readings, computed from its plan and data alone: the same input gives the same readings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -8,36 +8,42 @@ from typing import Any
 import numpy as np
 
 from campaign.analysis import kinds
+from campaign.analysis.compared import DEFAULT_LEVEL
 from campaign.analysis.errors import ReadingError, UnknownReading
 from campaign.analysis.expressions import Expression, Undefined, parse
+from campaign.analysis.inference import INFERENCES, Inference, Known
+from campaign.analysis.interim import Look, state_of
 from campaign.analysis.intervals import Estimate
 from campaign.analysis.readings import Reading, Readings, match_ids
-from campaign.analysis.rows import missing_rows, served_tables
+from campaign.analysis.rows import earlier_rows, missing_rows, served_tables
+from campaign.analysis.rule import declarations
 from campaign.analysis.verdict import decide
 from campaign.engine.data import Data
-from campaign.engine.plan import ID, LEVEL, Plan, parse_strict
+from campaign.engine.plan import LEVEL, Plan
+from campaign.engine.strict import ID, parse_strict
 from campaign.kernels.errors import nearest
 
-DEFAULT_LEVEL = 95.0
-"""Interval level in percent where the plan has no constant `interval.level`."""
+KINDS = kinds.KINDS | INFERENCES
 
 
-def read(plan: Plan, data: Data, where: str) -> Readings:
-    """Every reading that the plan declares, and its constants; `where` names the plan in errors.
+def read(plan: Plan, data: Data, where: str, looks: Sequence[Look] = ()) -> Readings:
+    """Every reading that the plan compiles to, and its constants; `where` names the plan in errors.
 
     Declarations are computed from the top; an expression uses what stands above it. What cannot be computed
-    is a reading without value and with the reason. While planned rows are missing no reading has a value.
+    is a reading without value and with the reason. While planned rows are missing no reading has a value, unless one
+    of `looks` was taken at just these rows; a look that the plan does not provide for marks every reading for good.
     """
-    computation = _Computation(plan, data, where)
-    for declaration in plan.reading:
+    computation = _Computation(plan, data, where, looks)
+    declared = declarations(plan)
+    for declaration in declared:
         computation.add(declaration)
-    families = [str(said["id"]) for said in plan.reading if "{" in str(said.get("id"))]
+    families = [str(said["id"]) for said in declared if "{" in str(said.get("id"))]
     pending = dict.fromkeys(families, computation.incomplete) if computation.incomplete else {}
     return Readings(computation.known, where, pending)
 
 
 class _Computation:
-    def __init__(self, plan: Plan, data: Data, where: str) -> None:
+    def __init__(self, plan: Plan, data: Data, where: str, looks: Sequence[Look]) -> None:
         self.plan = plan
         self.data = data
         self.where = where
@@ -45,24 +51,24 @@ class _Computation:
             name: Reading(name, said.value, said.unit, said.print, role="constant", because=said.because)
             for name, said in plan.constants.items()
         }
-        self.level = float(self.known[LEVEL].value) if LEVEL in self.known else DEFAULT_LEVEL  # type: ignore[arg-type]
+        level = float(self.known[LEVEL].value) if LEVEL in self.known else DEFAULT_LEVEL  # type: ignore[arg-type]
         self.view = kinds.TableView(served_tables(plan, data), plan.constants)
-        missing = missing_rows(plan, data)
-        self.incomplete = (
-            f"{missing} of {len(plan.rows.order)} planned rows are missing" if missing and plan.rows else ""
-        )
+        state = state_of(plan, missing_rows(plan, data), looks, level, earlier_rows(plan, data))
+        self.level = state.level
+        self.incomplete = state.incomplete
+        self.interim = state.interim
 
     def add(self, declaration: dict[str, Any]) -> None:
         """Compute one declaration and everything that it gives."""
         name = declaration.get("id", "without id")
         kind = declaration.get("kind")
-        if not isinstance(kind, str) or kind not in kinds.KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             what = f"kind is {kind!r}" if "kind" in declaration else "kind is missing"
             raise ReadingError(
-                f"{self.where}: reading {name}: {what}; expected one of {', '.join(kinds.KINDS)}."
-                f"{nearest(str(kind), kinds.KINDS)} Name one of them."
+                f"{self.where}: reading {name}: {what}; expected one of {', '.join(KINDS)}."
+                f"{nearest(str(kind), KINDS)} Name one of them."
             )
-        said = parse_strict(kinds.KINDS[kind], declaration, f"{self.where}: reading {name}")
+        said = parse_strict(KINDS[kind], declaration, f"{self.where}: reading {name}")
         try:
             found = list(self._compute(said))
         except UnknownReading as wrong:
@@ -81,12 +87,17 @@ class _Computation:
                 )
             if self.incomplete and reading.role != "constant":
                 reading = replace(reading, value=None, aspects={}, operands=(), reason=self.incomplete)
+            if self.interim and reading.role != "constant":
+                reading = replace(reading, warnings=(*reading.warnings, self.interim))
             self.known[reading.id] = reading
 
     def _compute(self, said: Any) -> Iterator[Reading]:
         if isinstance(said, kinds.Arms):
             self._check_arms(said)
-        if isinstance(said, kinds.Stat | kinds.Ratio):
+        if isinstance(said, Inference):
+            for name, estimate in said.estimates(Known(self.view, self.level, self._constant, self._above)):
+                yield self._reading(said, name, estimate, said.formula)
+        elif isinstance(said, kinds.Stat | kinds.Ratio):
             members = kinds.stat(self.view, said) if isinstance(said, kinds.Stat) else kinds.ratio(self.view, said)
             for name, estimate in members:
                 reading = self._reading(said, name, estimate, formula_of(said))
@@ -117,7 +128,7 @@ class _Computation:
                     f"{key} is {name!r}; expected one of {', '.join(self.plan.arms) or 'none yet'}."
                     f"{nearest(name, self.plan.arms)} Correct it, or add it under [arms]."
                 )
-        if isinstance(said, kinds.Saving | kinds.Drift):
+        if isinstance(said, kinds.Matched) and said.slope:
             slopes = self.plan.matching.slopes if self.plan.matching else {}
             if said.slope not in slopes:
                 raise ReadingError(
@@ -186,7 +197,21 @@ class _Computation:
             return Reading(said.id, None, formula=formula, reason=str(why))
         warnings = tuple(f"guard tripped: {name}" for name in decision.tripped) + decision.not_run
         operands = ((rule.reading, Readings(self.known, self.where)[rule.reading].value),)
-        return Reading(said.id, decision.word, formula=formula, operands=operands, warnings=warnings)
+        word = f"{decision.word} (interim)" if self.interim else decision.word
+        return Reading(said.id, word, formula=formula, operands=operands, warnings=warnings)
+
+    def _above(self, name: str) -> Reading:
+        """The reading `name`, which something above declares."""
+        try:
+            return Readings(self.known, self.where)[name]
+        except UnknownReading:
+            raise self._unknown(name) from None
+
+    def _constant(self, name: str) -> float:
+        value = _value(self._above(name))
+        if isinstance(value, str):
+            raise ReadingError(f"{name} is {value!r}; expected a number. Name another.")
+        return float(value)
 
     def lookup(self, name: str) -> Any:
         """The value of an id, or the array of values of a pattern; Undefined where one has no value."""
@@ -203,7 +228,7 @@ class _Computation:
 
     def _unknown(self, name: str) -> UnknownReading:
         """The error for an id or a pattern that nothing declared so far fits."""
-        below = [str(said.get("id")) for said in self.plan.reading if said.get("id") not in self.known]
+        below = [str(said.get("id")) for said in declarations(self.plan) if said.get("id") not in self.known]
         if "*" in name:
             return UnknownReading(f"no reading fits {name!r}; expected one declared above. Correct the pattern.")
         if name in below or name.rpartition(".")[0] in below:
@@ -240,28 +265,22 @@ def formula_of(said: Any) -> str:
             of = f" of {said.column}" if said.column else " of records"
             each = f", for each {', '.join(said.each)}" if said.each else ""
             scale = f" × {said.scale:g}" if said.scale != 1 else ""
-            return f"{said.stat}{of} in {said.table}{_where(said.where)}{each}{scale}"
+            return f"{said.stat}{of} in {said.table}{kinds.text_of_where(said.where)}{each}{scale}"
         case kinds.Saving():
-            return f"row mean of {said.against} − row mean of {said.arm}, matched_{said.slope}; pooled t over rows"
-        case kinds.Drift():
-            return f"row mean of {said.arm} − row mean of {said.against}, matched_{said.slope}; pooled t over rows"
-        case kinds.Difference():
+            return f"row mean of {said.against} − row mean of {said.arm}, {said.column}; pooled t over rows"
+        case kinds.Drift() | kinds.Difference():
             return f"row mean of {said.arm} − row mean of {said.against}, {said.column}; pooled t over rows"
         case kinds.Paired() if said.weight_table:
             weight = f"{said.weight_table}.{said.weight}"
-            return f"mean of {said.value} in {said.table}{_where(said.where)}, weighted by {weight}"
+            return f"mean of {said.value} in {said.table}{kinds.text_of_where(said.where)}, weighted by {weight}"
         case kinds.Paired():
-            return f"mean of {said.value} over the pairs of {said.table}{_where(said.where)}; paired t"
+            return f"mean of {said.value} over the pairs of {said.table}{kinds.text_of_where(said.where)}; paired t"
         case kinds.Ratio():
             return (
                 f"{said.stat} over {', '.join(said.pair)} of {said.column} where {said.top} / least {said.column} "
                 f"where {said.bottom}"
             )
     raise ReadingError(f"no formula for {type(said).__name__}")
-
-
-def _where(condition: str) -> str:
-    return f" where {condition}" if condition else ""
 
 
 def _value(reading: Reading) -> Any:

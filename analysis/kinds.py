@@ -22,9 +22,16 @@ from pydantic import Field, model_validator
 
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Undefined, parse
-from campaign.analysis.intervals import Estimate, difference, paired_mean, weighted_mean
+from campaign.analysis.intervals import (
+    Estimate,
+    difference,
+    paired_mean,
+    paired_mean_autocorrelated,
+    simultaneous_level,
+    weighted_mean,
+)
 from campaign.analysis.rows import ROW_VALUES
-from campaign.engine.plan import Strict, Text
+from campaign.engine.strict import Strict, Text
 from campaign.kernels.errors import nearest
 
 STATS: dict[str, Callable[[pd.Series], Any]] = {
@@ -77,18 +84,28 @@ class Arms(Declared):
     against: Text
 
 
-class Saving(Arms):
-    """Row mean of `against` minus that of `arm` in matched step time: positive is faster."""
+class Matched(Arms):
+    """Two arms compared in step time that is matched along a slope, or as it is where none is named."""
+
+    slope: str
+    """Name of a slope of the plan; empty for step time as it is."""
+
+    @property
+    def column(self) -> str:
+        """The column of the row values that is compared."""
+        return f"matched_{self.slope}" if self.slope else "step_ms"
+
+
+class Saving(Matched):
+    """Row mean of `against` minus that of `arm` in step time: positive is faster."""
 
     kind: Literal["saving"]
-    slope: Text
 
 
-class Drift(Arms):
-    """Row mean of `arm` minus that of `against` in matched step time."""
+class Drift(Matched):
+    """Row mean of `arm` minus that of `against` in step time."""
 
     kind: Literal["drift"]
-    slope: Text
 
 
 class Difference(Arms):
@@ -112,6 +129,10 @@ class Paired(Declared):
     weight_table: str = ""
     weight: str = ""
     on: str = ""
+    variants: Annotated[int, Field(ge=1)] = 1
+    """How many intervals hold together at the plan's level, this being one of them."""
+    autocorrelated: bool = False
+    """Whether neighbouring pairs depend on each other: the interval then counts fewer of them."""
 
     @model_validator(mode="after")
     def _all_or_none(self) -> "Paired":
@@ -247,15 +268,15 @@ def stat(view: TableView, said: Stat) -> list[tuple[str, Estimate]]:
             return [(said.id, Estimate(None, reason=str(why)))]
         return [(said.id, _figure(view, said, frame))]
     frame = view.records(said.table, said.where)
-    members = dict(iter(_families(frame, said.each, said.table)))
+    members = dict(iter(families(frame, said.each, said.table)))
     if said.stat == "count" and len(said.each) == 1:
         # Where nothing fits, the count of that member is 0; the other figures have none.
         everyone = view.records(said.table, "")[said.each[0]].dropna().unique()
         members = {(one,): members.get((one,), frame.iloc[:0]) for one in everyone}
-    return [(_member_id(said.id, said.each, values), _figure(view, said, group)) for values, group in members.items()]
+    return [(member_id(said.id, said.each, values), _figure(view, said, group)) for values, group in members.items()]
 
 
-def _families(frame: pd.DataFrame, columns: list[str], table: str) -> Any:
+def families(frame: pd.DataFrame, columns: list[str], table: str) -> Any:
     """The records of `frame` by their values in `columns`, in which none may be empty: its record would be lost."""
     for column in columns:
         empty = int(frame[_present(frame, column, table)].isna().sum())
@@ -276,7 +297,7 @@ def _present(frame: pd.DataFrame, column: str, table: str) -> str:
     return column
 
 
-def _member_id(pattern: str, columns: list[str], values: tuple[Any, ...]) -> str:
+def member_id(pattern: str, columns: list[str], values: tuple[Any, ...]) -> str:
     """The id of a family's member: `pattern` with the values of its columns in the braces."""
     names = dict(zip(columns, (slug(value) for value in values), strict=True))
     named = re.findall(r"\{([^{}]*)\}", pattern)
@@ -294,8 +315,7 @@ def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
     if not said.column:
         raise ReadingError(f"reading {said.id}: {said.stat} of nothing; expected a column. Name one.")
     if not len(frame):
-        where = f" where {said.where}" if said.where else ""
-        return Estimate(None, reason=f"no record of {said.table}{where}")
+        return Estimate(None, reason=f"no record of {said.table}{text_of_where(said.where)}")
     try:
         series = view.values(frame, said.column, said.table)
     except Undefined as why:
@@ -341,24 +361,31 @@ def _refuse_wrong_values(said: Stat, series: pd.Series) -> None:
 
 def arms(view: TableView, said: Saving | Drift | Difference, level: float) -> Estimate:
     """The difference that `said` declares, over row values."""
-    column = said.column if isinstance(said, Difference) else f"matched_{said.slope}"
+    arm, against = arm_values(view, said, said.column)
+    return difference(against, arm, level) if isinstance(said, Saving) else difference(arm, against, level)
+
+
+def arm_values(view: TableView, said: Arms, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """The row values of `arm` and of `against` in `column`, which may be an expression."""
     rows = view.records(ROW_VALUES, "")
     frames = [rows[rows["arm"] == name] for name in (said.arm, said.against)]
     arm, against = (view.values(frame, column, ROW_VALUES).to_numpy(dtype=float) for frame in frames)
-    return difference(against, arm, level) if isinstance(said, Saving) else difference(arm, against, level)
+    return arm, against
 
 
 def paired(view: TableView, said: Paired, level: float) -> Estimate:
     """The mean saving of the pairs that `said` chooses."""
     frame = view.records(said.table, said.where)
     if not len(frame):
-        where = f" where {said.where}" if said.where else ""
-        return Estimate(None, reason=f"no record of {said.table}{where}")
+        return Estimate(None, reason=f"no record of {said.table}{text_of_where(said.where)}")
     series = view.values(frame, said.value, said.table)
     if series.dtype.kind not in "biuf":
         raise ReadingError(f"{said.value} holds no numbers; expected what one pair saves. Correct `value`.")
     if not said.weight_table:
-        return paired_mean(series.to_numpy(dtype=float), level)
+        mean = paired_mean_autocorrelated if said.autocorrelated else paired_mean
+        found = mean(series.to_numpy(dtype=float), simultaneous_level(level, said.variants))
+        together = (f"one of {said.variants} intervals that hold together",) if said.variants > 1 else ()
+        return replace(found, warnings=found.warnings + together) if found.value is not None else found
     weights = view.records(said.weight_table, "")
     for column in (said.on, said.weight):
         _present(weights, column, said.weight_table)
@@ -402,8 +429,8 @@ def ratio(view: TableView, said: Ratio) -> list[tuple[str, Estimate]]:
             f"{said.column} is empty in {empty} of the chosen records of {said.table}; expected a time in each. "
             "Leave them out with `top` and `bottom`."
         )
-    top = _families(above, [*said.members, *shared], said.table)[said.column].median().rename("top").reset_index()
-    competitors = _families(below, [*shared, said.among], said.table)[said.column].median()
+    top = families(above, [*said.members, *shared], said.table)[said.column].median().rename("top").reset_index()
+    competitors = families(below, [*shared, said.among], said.table)[said.column].median()
     bottom = competitors.groupby(shared, sort=False).min().rename("bottom").reset_index()
     pairs = top.merge(bottom, on=shared, how="inner")
     pairs["ratio"] = pairs["top"] / pairs["bottom"]
@@ -413,7 +440,7 @@ def ratio(view: TableView, said: Ratio) -> list[tuple[str, Estimate]]:
     if not names:
         return [(said.id, _pairs_figure(said, pairs))]
     members = pairs.groupby(names, sort=False)
-    return [(_member_id(said.id, names, values), _pairs_figure(said, group)) for values, group in members]
+    return [(member_id(said.id, names, values), _pairs_figure(said, group)) for values, group in members]
 
 
 def _winners(said: Ratio, pairs: pd.DataFrame) -> list[tuple[str, Estimate]]:
@@ -428,8 +455,8 @@ def _winners(said: Ratio, pairs: pd.DataFrame) -> list[tuple[str, Estimate]]:
         least = min(figures, key=lambda named: named[1].value) if open_ is None else ((), open_)
         label = " ".join(map(str, least[0]))
         name = Estimate(label or None, n=len(figures), reason=least[1].reason)
-        found.append((_member_id(said.id, said.each, values), least[1]))
-        found.append((_member_id(said.winner, said.each, values), name))
+        found.append((member_id(said.id, said.each, values), least[1]))
+        found.append((member_id(said.winner, said.each, values), name))
     return found
 
 
@@ -452,4 +479,6 @@ def choose(said: Choice, lookup: Callable[[str], Any], fill: Callable[[str], str
     raise Undefined("no case of the choice holds")
 
 
-__all__ = ["KINDS", "STATS", "TableView", "arms", "choose", "paired", "ratio", "slug", "stat"]
+def text_of_where(condition: str) -> str:
+    """The condition of a formula, where there is one."""
+    return f" where {condition}" if condition else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.analysis.expressions import Undefined, parse
+from campaign.analysis.rule import guards
 from campaign.engine.plan import Plan
 
 
@@ -23,8 +24,10 @@ class Decision:
 def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
     """The plan's verdict for the readings that `lookup` gives.
 
-    A band that is negative (rolled back) stands whatever the guards say; then a guard that holds comes
-    before one that confounds. Undefined where the deciding reading or a bound has no value, and where a verdict
+    A band that is negative (rolled back) stands whatever the guards say; then the word of the guards that tripped,
+    in the plan's precedence: held before confounded, unless it says otherwise.
+
+    Undefined where the deciding reading or a bound has no value, and where a verdict
     would be positive though a guard could not run: what was not checked has not passed.
     """
     rule = plan.verdict
@@ -39,9 +42,9 @@ def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
     tripped: list[str] = []
     not_run: list[str] = []
     words: list[str] = []
-    for guard in rule.guards:
+    for guard, when in guards(plan):
         try:
-            if parse(guard.when).truth(lookup):
+            if parse(when).truth(lookup):
                 tripped.append(guard.name)
                 words.append(guard.verdict)
         except Undefined as why:
@@ -50,7 +53,7 @@ def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
     if word not in rule.negative:
         if not_run and not words:
             raise Undefined(f"{word}, were it not that a guard could not run: {'; '.join(not_run)}")
-        word = "held" if "held" in words else "confounded" if "confounded" in words else word
+        word = next((said for said in rule.precedence if said in words), word)
     return Decision(word, band.verdict, tuple(tripped), tuple(not_run))
 
 

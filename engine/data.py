@@ -1,7 +1,7 @@
 """The data of a part: its tables, read and checked together, and where they come from."""
 
-import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from campaign.engine.aggregate import read_records
 from campaign.engine.errors import RecordError
-from campaign.engine.plan import Plan
+from campaign.engine.files import digest_of, sha256_of
+from campaign.engine.plan import Plan, Rows
 from campaign.engine.records import check_together
-from campaign.engine.tables import read_table
+from campaign.engine.yardstick import add_yardstick
 from campaign.kernels.errors import nearest
 
 ORIGINS = ("measured", "reconstructed", "stated")
@@ -36,8 +38,7 @@ class Data:
     @property
     def digest(self) -> str:
         """sha256 over all files' names and hashes: changes with any byte of the data."""
-        lines = "".join(f"{name} {sha}\n" for name, sha in sorted(self.digests.items()))
-        return hashlib.sha256(lines.encode()).hexdigest()
+        return digest_of(self.digests)
 
 
 def read_data(plan: Plan, folder: Path, show: Callable[[Path], str]) -> Data:
@@ -47,22 +48,21 @@ def read_data(plan: Plan, folder: Path, show: Callable[[Path], str]) -> Data:
     shown: dict[str, str] = {}
     for name in plan.tables:
         file, schema = plan.table(name)
-        path = folder / file
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise RecordError(
-                f"{show(path)}: table {name} lies outside the part; expected a file below {show(folder)}, so that git "
-                "keeps the data with the note. Copy it there."
-            )
-        shown[name] = show(path)
-        tables[name] = read_table(path, schema, shown[name])
-        digests[file] = hashlib.sha256(path.read_bytes()).hexdigest()
+        found = read_records(file, schema, folder, show)
+        shown[name] = found.shown
+        tables[name] = found.table
+        digests |= found.digests
+    for name, arm in plan.arms.items():
+        if arm.source:
+            digests |= add_yardstick(plan, name, folder, show, tables)
     check_together(tables, shown)
     _check_against_plan(plan, tables, shown)
+    _check_plan_hash(plan, folder, tables, shown)
     run: dict[str, Any] = {}
     run_file = folder / "data" / "run.json"
     if run_file.is_file():
         run = _read_run(run_file, show(run_file))
-        digests["data/run.json"] = hashlib.sha256(run_file.read_bytes()).hexdigest()
+        digests["data/run.json"] = sha256_of(run_file)
     elif plan.tables:
         raise RecordError(
             f"{show(run_file)}: there is no such file; expected where the data come from (origin, environment). "
@@ -101,17 +101,9 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
             )
     if plan.rows is None:
         return
-    ran = planned_rows(plan, rows)
-    order = list(ran["arm"])
-    if order != plan.rows.order[: len(order)]:
-        place = next(i for i, arm in enumerate(order) if plan.rows.order[i : i + 1] != [arm])
-        expected = plan.rows.order[place] if place < len(plan.rows.order) else "no further row"
-        raise RecordError(
-            f"{shown['rows']}: row {ran['row'].iloc[place]} ran at place {place + 1} as {order[place]}; the plan's "
-            f"order has {expected} there. Rows out of the planned order cannot be read: check the start times."
-        )
+    _check_order(plan.rows, _of_this_plan(plan, rows), shown["rows"])
     if "draws" in tables:
-        complete = set(ran["row"])
+        complete = set(planned_rows(plan, rows)["row"])
         per_row = tables["draws"].groupby("row").size()
         for row, draws in per_row.items():
             if row in complete and draws != plan.rows.draws:
@@ -123,6 +115,49 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
 
 def planned_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
     """The complete rows that ran under this plan (no yardstick row), in the order of their start."""
+    ran = _of_this_plan(plan, rows)
+    return ran[ran["state"] == "complete"]
+
+
+def _of_this_plan(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that ran under this plan, in the order of their start."""
     earlier = [name for name, arm in plan.arms.items() if arm.earlier]
-    ran = rows[(rows["state"] == "complete") & ~rows["arm"].isin(earlier)]
-    return ran.sort_values("started", kind="stable")
+    return rows[~rows["arm"].isin(earlier)].sort_values("started", kind="stable")
+
+
+def _check_order(planned: Rows, ran: pd.DataFrame, shown: str) -> None:
+    """Refuse rows that did not run in the planned order, and more replacements of void rows than planned.
+
+    A void row is run again in its place, before the next one, or after the last one, as the plan says.
+    """
+    at_the_end = planned.replace == "at the end"
+    to_come = deque(planned.order)
+    for place, row in enumerate(ran.itertuples() if at_the_end else ran[ran["state"] != "void"].itertuples(), 1):
+        expected = to_come[0] if to_come else "no further row"
+        if row.arm != expected:
+            raise RecordError(
+                f"{shown}: row {row.row} ran at place {place} as {row.arm}; the plan's order has {expected} there. "
+                "Rows out of the planned order cannot be read: check the start times."
+            )
+        to_come.popleft()
+        if row.state == "void":
+            to_come.append(row.arm)
+    voided = int((ran["state"] == "void").sum())
+    if planned.replace_at_most is not None and voided > planned.replace_at_most:
+        raise RecordError(
+            f"{shown}: {voided} rows are void; the plan replaces at most {planned.replace_at_most}. These rows cannot "
+            "be read under this plan: put them under a new one (`notes new`)."
+        )
+
+
+def _check_plan_hash(plan: Plan, folder: Path, tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str]) -> None:
+    """Refuse rows that say that they ran under another plan."""
+    if "rows" not in tables or not (folder / "plan.toml").is_file():
+        return
+    ran = _of_this_plan(plan, tables["rows"])
+    expected = sha256_of(folder / "plan.toml")
+    for row in ran[ran["plan_sha256"].notna() & (ran["plan_sha256"] != expected)].itertuples():
+        raise RecordError(
+            f"{shown['rows']}: row {row.row} ran under the plan {row.plan_sha256[:12]}; expected {expected[:12]}, the "
+            "plan of this part. Restore that plan, or put the rows into a part of their own."
+        )

@@ -71,19 +71,16 @@ class Journal:
     def _lines(self) -> list[tuple[int, Any]]:
         if not self.path.exists():
             return []
-        lines = self.path.read_bytes().split(b"\n")
+        # What stands behind the last line break was cut off; it did not count yet, and the next entry takes its place.
+        *lines, _ = self.path.read_bytes().split(b"\n")
         found = []
         for number, line in enumerate(lines, 1):
-            if not line:
-                continue
             try:
                 found.append((number, json.loads(line)))
             except ValueError:
-                # The last line may have been cut off with the power; what it said did not count yet.
-                if number < len(lines):
-                    raise RecordError(
-                        f"{self.path}:{number}: not JSON; expected an entry of the journal. Restore the file."
-                    ) from None
+                raise RecordError(
+                    f"{self.path}:{number}: not JSON; expected an entry of the journal. Restore the file."
+                ) from None
         return found
 
     def _write(self, entry: dict[str, Any]) -> None:

@@ -2,19 +2,25 @@
 
 Its own process (`notes run` starts it; `python -P -m campaign.engine.measure FOLDER` is the same). Finished rows
 stay; a row that was cut off is void with its reason and is run again; a second measurement at the same time is
-refused.
+refused. The process ends at the first SIGINT, SIGTERM or SIGHUP, and together with the process that started it.
 """
 
+import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import platform
+import shutil
+import signal
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +28,14 @@ import click
 
 from campaign.engine.agent import TaskOutcome, run_task
 from campaign.engine.benchmark.task import Task
+from campaign.engine.confinement import optional_measures
 from campaign.engine.contract import Engine, Settings
 from campaign.engine.errors import PlanError, RecordError
 from campaign.engine.files import write_bytes
 from campaign.engine.journal import BEGUN, COMPLETE, VOID, Attempt, Journal
 from campaign.engine.plan import Plan, read_plan
 from campaign.engine.records import DRAWS, ROWS, TASKS
+from campaign.engine.tasks import VERSION
 from campaign.kernels.errors import CampaignError
 
 CUT_OFF = "cut off before its end"
@@ -44,9 +52,11 @@ class Bench:
     """Starts an engine with the settings of an arm."""
     tasks: Sequence[Task]
     scratch: Path
-    """A folder in which each task gets a fresh directory."""
+    """A folder for temporary files; the measurement has one of its own in it, and there each task has one."""
     now: Callable[[], datetime]
     say: Callable[[str], None] = lambda line: None
+    confinement: Callable[[Path], Sequence[str]] = optional_measures
+    """Which optional measures hold a tool's process, found out in a folder."""
 
 
 def measure(plan: Plan, folder: Path, bench: Bench) -> list[Attempt]:
@@ -58,18 +68,65 @@ def measure(plan: Plan, folder: Path, bench: Bench) -> list[Attempt]:
     rows, settings = _runnable(plan)
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    with _alone(data / ".measuring"):
+    with _alone(data / ".measuring"), _scratch(bench.scratch, folder) as scratch:
         journal = Journal(data / "journal.jsonl")
-        for attempt in journal.attempts():
-            if attempt.state == BEGUN:
-                journal.end(attempt.row, VOID, _text(bench.now()), CUT_OFF)
-                bench.say(f"{attempt.row} ({attempt.arm}) was {CUT_OFF}: void, and run again")
-        for place, arm in enumerate(rows.order):
-            if any(a.place == place and a.state == COMPLETE for a in journal.attempts()):
-                continue
-            _row(plan, folder, journal, place, settings[arm], bench)
+        _clear_up(data, journal, bench)
+        done = {a.place: a for a in journal.attempts() if a.state == COMPLETE}
+        missing = [place for place in range(len(rows.order)) if place not in done]
+        if not missing and (data / "run.json").exists():
+            bench.say(f"{folder}: all {len(rows.order)} rows are there; nothing is measured, nothing is changed")
+            return journal.attempts()
+        for attempt in done.values():
+            _require_version(data, attempt)
+        # A measurement that was cut off may have left older tables.
         write_tables(folder, journal.attempts())
+        began = time.monotonic()
+        for number, place in enumerate(missing, 1):
+            _row(plan, folder, journal, place, settings[rows.order[place]], replace(bench, scratch=scratch))
+            if left := len(missing) - number:
+                seconds = round((time.monotonic() - began) / number * left)
+                bench.say(f"{left} of {len(rows.order)} rows to go: about {timedelta(seconds=seconds)}")
         return journal.attempts()
+
+
+def _clear_up(data: Path, journal: Journal, bench: Bench) -> None:
+    """Nothing; a row that was cut off is void, and what a killed process left half-written is gone."""
+    for attempt in journal.attempts():
+        if attempt.state == BEGUN:
+            journal.end(attempt.row, VOID, _text(bench.now()), CUT_OFF)
+            bench.say(f"{attempt.row} ({attempt.arm}) was {CUT_OFF}: void, and run again")
+    for left in (*data.glob(".*.tmp"), *data.glob("rows/.*.tmp")):
+        left.unlink(missing_ok=True)
+    for attempt in journal.attempts():
+        if attempt.state == VOID:
+            # Written, but not yet complete when it was cut off.
+            _row_file(data, attempt).unlink(missing_ok=True)
+
+
+def _require_version(data: Path, attempt: Attempt) -> None:
+    """Nothing; RecordError for a finished row that was graded with another version of the tasks."""
+    found = _kept(data, attempt).get("benchmark", 1)
+    if found != VERSION:
+        raise RecordError(
+            f"{_row_file(data, attempt)}: benchmark {found}; expected {VERSION}, the one of this program: rows of two "
+            "versions cannot be compared. Go on with the program that began, or measure anew in a fresh part."
+        )
+
+
+def _row_file(data: Path, attempt: Attempt) -> Path:
+    return data / "rows" / f"{attempt.row}.json"
+
+
+def _kept(data: Path, attempt: Attempt) -> dict[str, Any]:
+    """A finished row as it was written; RecordError where it is not there any more."""
+    path = _row_file(data, attempt)
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError) as wrong:
+        found = "no such file" if isinstance(wrong, FileNotFoundError) else f"not JSON: {wrong}"
+        raise RecordError(
+            f"{path}: {found}; expected the records of a row that journal.jsonl calls complete. Restore the file."
+        ) from None
 
 
 def _runnable(plan: Plan) -> tuple[Any, dict[str, Settings]]:
@@ -116,14 +173,37 @@ def _row(plan: Plan, folder: Path, journal: Journal, place: int, settings: Setti
                         bar.update(1)
         finally:
             engine.stop()
+        _require_steps(attempt, outcomes)
         machine = {"load_before": load_before, "load_after": os.getloadavg()[0], "engine": described}
+        machine["confinement"] = list(bench.confinement(bench.scratch))
         _write_row(folder, attempt, outcomes, machine)
     except BaseException as wrong:
-        reason = INTERRUPTED if isinstance(wrong, KeyboardInterrupt) else f"{type(wrong).__name__}: {wrong}"
-        journal.end(attempt.row, VOID, _text(bench.now()), reason)
+        # Where this cannot be written either, the next measurement finds the row cut off, which is as void.
+        with contextlib.suppress(OSError):
+            journal.end(attempt.row, VOID, _text(bench.now()), _reason(wrong))
         raise
     journal.end(attempt.row, COMPLETE, _text(bench.now()))
     write_tables(folder, journal.attempts())
+
+
+def _reason(wrong: BaseException) -> str:
+    """Why a row is void, in one line."""
+    if isinstance(wrong, Stopped):
+        return f"stopped by {wrong}"
+    if isinstance(wrong, KeyboardInterrupt):
+        return INTERRUPTED
+    return " ".join(f"{type(wrong).__name__}: {wrong}".split())
+
+
+def _require_steps(attempt: Attempt, outcomes: Sequence[tuple[int, TaskOutcome]]) -> None:
+    """Nothing; RecordError where a whole draw has no verify step, so that there is nothing to be read from it."""
+    for number in sorted({draw for draw, _ in outcomes}):
+        tasks = [done for draw, done in outcomes if draw == number]
+        if not any(done.steps for done in tasks):
+            raise RecordError(
+                f"row {attempt.row}, draw {number}: no task came to a verify step ({tasks[0].task}: "
+                f"{tasks[0].reason}); expected some in each draw. Mend that and run it again: finished rows stay."
+            )
 
 
 def _write_row(
@@ -146,10 +226,11 @@ def _write_row(
                 "steps": [[step.turn, step.step, *(getattr(step.times, name) for name in STEP)] for step in done.steps],
             }
         )
-    said = {"row": attempt.row, "arm": attempt.arm, "started": attempt.started, **machine, "tasks": tasks}
-    rows = folder / "data" / "rows"
-    rows.mkdir(exist_ok=True)
-    write_bytes(rows / f"{attempt.row}.json", json.dumps(said, ensure_ascii=False).encode())
+    said = {"row": attempt.row, "arm": attempt.arm, "started": attempt.started, "benchmark": VERSION}
+    path = _row_file(folder / "data", attempt)
+    path.parent.mkdir(exist_ok=True)
+    # Escaped, because a model's text may hold half of a surrogate pair, which UTF-8 cannot.
+    write_bytes(path, json.dumps(said | machine | {"tasks": tasks}).encode())
 
 
 def write_tables(folder: Path, attempts: Sequence[Attempt]) -> None:
@@ -158,14 +239,15 @@ def write_tables(folder: Path, attempts: Sequence[Attempt]) -> None:
     import pyarrow.parquet as pq
 
     data = folder / "data"
+    plan = hashlib.sha256((folder / "plan.toml").read_bytes()).hexdigest()
     rows, draws, tasks, load = [], [], [], []
     steps: list[tuple[Any, ...]] = []
     for attempt in attempts:
         state = {BEGUN: "running"}.get(attempt.state, attempt.state)
-        rows.append((attempt.row, attempt.arm, attempt.started, state, attempt.reason, ""))
+        rows.append((attempt.row, attempt.arm, attempt.started, state, attempt.reason, "", plan))
         if attempt.state != COMPLETE:
             continue
-        kept = json.loads((data / "rows" / f"{attempt.row}.json").read_bytes())
+        kept = _kept(data, attempt)
         load.append((attempt.row, f"{kept['load_before']:.2f}", f"{kept['load_after']:.2f}"))
         for draw in sorted({task["draw"] for task in kept["tasks"]}):
             done = [task for task in kept["tasks"] if task["draw"] == draw]
@@ -173,7 +255,8 @@ def write_tables(folder: Path, attempts: Sequence[Attempt]) -> None:
             tasks += [(attempt.row, draw, t["task"], t["kind"], t["outcome"], "") for t in done]
             steps += [(attempt.row, draw, t["task"], *step) for t in done for step in t["steps"]]
     _write_csv(data / "rows.csv", ROWS["columns"], rows)
-    _write_csv(data / "draws.csv", DRAWS["columns"], draws)
+    measured = [name for name, kind in DRAWS["columns"].items() if not kind.endswith("??")]
+    _write_csv(data / "draws.csv", measured, draws)
     _write_csv(data / "tasks.csv", TASKS["columns"], tasks)
     _write_csv(data / "load.csv", ("row", "load_before", "load_after"), load)
     names = ["row", "draw", "task", "turn", "step", *STEP]
@@ -220,6 +303,23 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _scratch(folder: Path, part: Path) -> Iterator[Path]:
+    """A new directory in `folder`, that of graders too; those that a killed measurement of `part` left are removed."""
+    prefix = f"campaign-{hashlib.sha256(bytes(part.resolve())).hexdigest()[:12]}-"
+    for left in folder.glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as name:
+        # Code that a tool runs is an unprivileged user's.
+        Path(name).chmod(0o711)
+        tempfile.tempdir = name
+        try:
+            yield Path(name)
+        finally:
+            tempfile.tempdir = before
+
+
 def _text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -227,58 +327,118 @@ def _text(moment: datetime) -> str:
 def write_run(folder: Path, plan_bytes: bytes, attempts: Sequence[Attempt]) -> None:
     """Nothing; run.json then says on what machine, when, with which versions and under which plan the rows ran."""
     rows = [a for a in attempts if a.state == COMPLETE]
-    kept = [json.loads((folder / "data" / "rows" / f"{a.row}.json").read_bytes()) for a in rows]
+    kept = [_kept(folder / "data", a) for a in rows]
     said = {
         "origin": "measured",
         "plan_sha256": hashlib.sha256(plan_bytes).hexdigest(),
         "first_row": rows[0].started,
         "last_row": rows[-1].started,
         "void_rows": sum(a.state == VOID for a in attempts),
+        "benchmark": VERSION,
+        "confinement": kept[-1].get("confinement", []),
         "machine": {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
         "engine": {row["arm"]: row["engine"] for row in kept},
     }
     write_bytes(folder / "data" / "run.json", (json.dumps(said, indent=1, default=str) + "\n").encode())
 
 
-@click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def main(folder: Path) -> None:
-    """Measure the part in FOLDER: every row of its plan that is not there yet."""
-    import tempfile
+class Stopped(KeyboardInterrupt):
+    """A signal ended the measurement; the text is its name."""
 
+
+class _Stop:
+    """Raises Stopped at a signal; the same wish told twice, by a terminal and by `notes run`, counts once."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self._at = -float("inf")
+
+    def __call__(self, number: int, frame: object) -> None:
+        if time.monotonic() - self._at > 5:
+            self._at = time.monotonic()
+            raise Stopped(signal.Signals(number).name)
+
+
+def _end_with(parent: int) -> None:
+    """Nothing; this process gets SIGTERM when its parent ends, however that happens. Linux only."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, int(signal.SIGTERM), 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        raise Stopped(signal.SIGTERM.name)
+
+
+def _fault(wrong: Exception, folder: Path) -> str:
+    """What to tell about a fault: where, what was found, what was expected, what to do."""
+    if isinstance(wrong, ImportError):
+        return (
+            f"the embedded engine cannot be loaded ({wrong}); expected the extra `engine`. Run `make engine` in a "
+            "checkout, elsewhere pip install 'campaign-notes[engine]'"
+        )
+    if not isinstance(wrong, OSError):
+        return str(wrong)
+    where, found = wrong.filename or folder / "data", wrong.strerror or str(wrong)
+    if wrong.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return (
+            f"{where}: the disk is full ({found}); expected room for the records of a row. Finished rows stay, the "
+            "row under way is void. Free some space and run it again"
+        )
+    return f"{where}: {found}; expected to read and write here. Finished rows stay. Mend it and run it again"
+
+
+def _measure_here(folder: Path, say: Callable[[str], None]) -> None:
+    """Nothing; the part in `folder` is measured with the embedded engine and the benchmark's tasks."""
+    from campaign.engine.embedded import EmbeddedEngine
     from campaign.engine.tasks import TASKS as BENCHMARK
 
-    try:
-        from campaign.engine.embedded import EmbeddedEngine
-    except ModuleNotFoundError as wrong:
-        click.echo(
-            f"notes: {wrong.name} is not installed; expected the extra: pip install 'campaign-notes[engine]'", err=True
-        )
-        sys.exit(2)
+    plan_bytes = (folder / "plan.toml").read_bytes()
+    plan = read_plan(folder / "plan.toml", str(folder / "plan.toml"))
+    bench = Bench(
+        lambda settings: EmbeddedEngine(settings, say=say),
+        BENCHMARK,
+        Path(tempfile.gettempdir()),
+        lambda: datetime.now(UTC),
+        say,
+    )
+    attempts = measure(plan, folder, bench)
+    if not (folder / "data" / "run.json").exists():
+        write_run(folder, plan_bytes, attempts)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--parent", type=int, help="Process that this one ends with.")
+def main(folder: Path, parent: int | None) -> None:
+    """Measure the part in FOLDER: every row of its plan that is not there yet."""
 
     def say(line: str) -> None:
-        click.echo(line, err=True)
+        # A terminal that was closed is no reason to lose a row.
+        with contextlib.suppress(OSError):
+            click.echo(line, err=True)
 
     try:
-        plan = read_plan(folder / "plan.toml", str(folder / "plan.toml"))
-        with tempfile.TemporaryDirectory(prefix="campaign-") as scratch:
-            Path(scratch).chmod(0o711)
-            bench = Bench(
-                lambda settings: EmbeddedEngine(settings, say=say),
-                BENCHMARK,
-                Path(scratch),
-                lambda: datetime.now(UTC),
-                say,
-            )
-            attempts = measure(plan, folder, bench)
-        write_run(folder, (folder / "plan.toml").read_bytes(), attempts)
-    except KeyboardInterrupt:
-        say("interrupted: finished rows stay; run it again to go on")
-        sys.exit(130)
-    except (CampaignError, OSError) as wrong:
-        say(f"notes: {wrong}")
+        for number in _Stop.SIGNALS:
+            # nohup and a shell's background have them ignored, and mean it.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _STOP)
+        # `notes run` starts this process with them held back, so that none comes while modules are loaded.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _Stop.SIGNALS)
+        if parent is not None:
+            _end_with(parent)
+        _measure_here(folder, say)
+    except Stopped as stopped:
+        for number in _Stop.SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        say(f"stopped by {stopped}: finished rows stay. Run it again to go on.")
+        sys.exit(128 + signal.Signals[str(stopped)])
+    except (CampaignError, OSError, ImportError) as wrong:
+        say(f"notes: {_fault(wrong, folder)}")
         sys.exit(2)
 
+
+_STOP = _Stop()
 
 if __name__ == "__main__":
     main()

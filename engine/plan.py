@@ -1,37 +1,17 @@
 """The plan of a part: what will be run and what would count, typed by a person before rows exist."""
 
-import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from campaign.engine.aggregate import Aggregate
 from campaign.engine.errors import PlanError
 from campaign.engine.records import KNOWN, known_schema
+from campaign.engine.strict import Id, Strict, Text, parse_strict, read_toml
 from campaign.engine.tables import Schema
 from campaign.kernels.errors import nearest
-
-ID = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
-"""An id of a reading, constant or fact: words joined by dots, as `saving.low.lo`."""
-
-
-def _an_id(found: object) -> object:
-    if not isinstance(found, str) or not ID.fullmatch(found):
-        raise ValueError("an id: words joined by dots, as saving.low")
-    return found
-
-
-Id = Annotated[str, BeforeValidator(_an_id)]
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Strict(BaseModel):
-    """A table of a file that a person types: unknown keys are errors, and nothing is converted silently."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Constant(Strict):
@@ -54,6 +34,15 @@ class Question(Strict):
     """Who reads the rule once the rows are there."""
 
 
+class Source(Strict):
+    """Where the rows of a yardstick come from: an arm of an earlier part."""
+
+    part: Annotated[str, Field(pattern=r"^part-\d+$")]
+    arm: Text
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Of that part's rows, draws, tasks and power samples, so that what was fixed before the rows stays fixed."""
+
+
 class Arm(Strict):
     """One named setting of the engine."""
 
@@ -61,6 +50,8 @@ class Arm(Strict):
     """How tables and prose name the arm."""
     earlier: date | None = None
     """The day on which its rows ran, for rows that are older than this plan (a yardstick)."""
+    source: Source | None = None
+    """Where a yardstick's rows are; without it they stand among the part's own."""
     settings: dict[str, str | int | float | bool] = {}
     """How the engine is started for it, where this program measures the rows itself."""
 
@@ -74,6 +65,14 @@ class Rows(Strict):
     """Draws in each row."""
     looks: Annotated[int, Field(ge=0)] = 0
     """Planned looks at the data before the last row."""
+    look_after: list[Annotated[int, Field(ge=1)]] = []
+    """After how many complete rows each planned look is taken."""
+    boundary: Literal["pocock", "obrien-fleming"] | None = None
+    """How the looks share the chance of a wrong positive; the plain interval is not for repeated looks."""
+    replace: Literal["in its place", "at the end"] = "in its place"
+    """When the row that replaces a void one runs."""
+    replace_at_most: Annotated[int, Field(ge=0)] | None = None
+    """How many void rows may be replaced; None sets no limit."""
 
 
 class Matching(Strict):
@@ -83,6 +82,62 @@ class Matching(Strict):
     """The constant to which draws are shifted, tokens per verify step."""
     slopes: Annotated[dict[Annotated[str, Field(pattern=r"^\w+$")], Id], Field(min_length=1)]
     """Name of each slope and the constant that holds it, ms per token."""
+    legal: str = ""
+    """An expression over readings that must hold for matching to be legal: the change cannot alter the text."""
+
+
+class Saving(Strict):
+    """What the part decides about: one arm's time per verify step against another's, over every slope."""
+
+    arm: Text
+    """The changed arm; its saving is positive where it is faster."""
+    against: Text
+    """The arm that it is compared with, as the yardstick."""
+    same_day: str = ""
+    """The baseline arm that ran between its rows: the same-day saving, and the drift of the day."""
+    count: Id | None = None
+    """The constant with the saving that a kernel's count implies, ms/verify step: kept or recounted."""
+    margin: Id | None = None
+    """The constant with the largest drift that counts as none, ms/verify step: for the equivalence test."""
+    unit: str = "ms/verify step"
+    print: str = ".3f"
+
+
+class Lever(Strict):
+    """A change that was tried, and the saving that it must reach."""
+
+    id: Id
+    label: Text
+    bar: Id
+    """The constant with the saving that it must reach, ms/verify step; written before it ran."""
+    keep: Literal["lower end", "estimate"] = "lower end"
+    """What must reach the bar: the lower end of the interval, or the estimate."""
+    where: str = ""
+    """Which kernel timings are its pairs."""
+    table: str = "kernel_timings"
+    value: str = "(served_us - changed_us) * calls / 1000"
+    """What one pair saves, ms/verify step."""
+    variants: Annotated[int, Field(ge=1)] = 1
+    """How many variants compete; their intervals are then simultaneous."""
+    autocorrelated: bool = False
+    """Whether neighbouring pairs depend on each other; the interval then counts fewer of them."""
+    reading: Id | None = None
+    """A declared reading that holds the saving, in place of pairs."""
+    unit: str = "ms/verify step"
+    print: str = ".3f"
+
+
+class Planning(Strict):
+    """What the planner assumes where no yardstick rows tell it."""
+
+    sd: Id
+    """The constant with the standard deviation of a row, ms/verify step."""
+    time_sd: Id | None = None
+    """The constant with the standard deviation of a row's model time, s/draw."""
+    steps: Id | None = None
+    """The constant with the verify steps of a draw."""
+    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """The chance of a positive verdict that the rows needed are computed for."""
 
 
 class Power(Strict):
@@ -110,13 +165,20 @@ class Band(Strict):
     above: Id | None = None
 
 
+GUARDS = ("agentic failures", "passes", "drift", "power share", "completeness", "tokens per step")
+
+
 class Guard(Strict):
-    """A condition that holds a positive verdict, or marks it confounded."""
+    """A condition that holds a positive verdict, or marks it confounded: a known one by its kind, or an expression."""
 
     name: Text
     verdict: Literal["held", "confounded"]
-    when: Text
+    when: str = ""
     """An expression over readings; the guard trips where it is true."""
+    kind: Literal[GUARDS] | None = None  # type: ignore[valid-type]
+    """A guard whose readings and condition the plan's [saving] gives."""
+    limit: Id | None = None
+    """The constant that a guard of a kind compares with."""
 
 
 class Verdict(Strict):
@@ -128,14 +190,25 @@ class Verdict(Strict):
     guards: list[Guard] = []
     negative: list[str] = ["rolled back"]
     """Verdicts that no guard may hide."""
+    precedence: list[Literal["held", "confounded"]] = ["held", "confounded"]
+    """Which word stands where guards of both verdicts trip: the first."""
 
 
 class TableSpec(Strict):
-    """A table whose columns the plan itself declares."""
+    """A table whose columns the plan itself declares; with `group` one that is aggregated while it is read."""
 
     file: Text
+    """Below the part; where it is aggregated also a pattern, as data/steps/*.parquet."""
     key: list[str] = []
     columns: Annotated[dict[str, str], Field(min_length=1)]
+    group: list[str] = []
+    """Columns of which each set of values gives one record."""
+    sums: dict[str, Text] = {}
+    """Name of each sum, its unit at the end, and an expression over the columns of a record."""
+    count: str = ""
+    """The column that holds the number of records of each group."""
+    rest: str = ""
+    """A file with the columns of a known table that the records do not give."""
 
 
 class Plan(Strict):
@@ -149,6 +222,9 @@ class Plan(Strict):
     arms: dict[str, Arm] = {}
     rows: Rows | None = None
     matching: Matching | None = None
+    saving: Saving | None = None
+    lever: list[Lever] = []
+    planning: Planning | None = None
     power: Power | None = None
     measure: Measure | None = None
     verdict: Verdict | None = None
@@ -157,8 +233,8 @@ class Plan(Strict):
     plot: list[dict[str, Any]] = []
     """Declarations of plots over readings."""
 
-    def table(self, name: str, shown: str = "plan.toml") -> tuple[str, Schema]:
-        """File and schema of the table `name`; `shown` is how an error names the plan."""
+    def table(self, name: str, shown: str = "plan.toml") -> tuple[str, Schema | Aggregate]:
+        """File of the table `name`, with its schema or how it is aggregated; `shown` is how an error names the plan."""
         said = self.tables[name]
         if isinstance(said, str):
             schema = known_schema(name)
@@ -169,138 +245,16 @@ class Plan(Strict):
                     "Declare its columns."
                 )
             return said, schema
-        return said.file, Schema.parse(name, said.columns, said.key, f"{shown}: tables")
+        schema = Schema.parse(name, said.columns, said.key, f"{shown}: tables")
+        if not (said.group or said.sums or said.count or said.rest):
+            return said.file, schema
+        where = f"{shown}: tables.{name}"
+        return said.file, Aggregate.parse(schema, said.group, said.sums, said.count, said.rest, where)
 
 
 def read_plan(path: Path, shown: str) -> Plan:
     """The plan in the file at `path`; `shown` is how an error names the file."""
     return parse_strict(Plan, read_toml(path, shown), shown, _check_plan)
-
-
-def read_toml(path: Path, shown: str) -> dict[str, Any]:
-    """What a TOML file holds; PlanError where it is missing or is not TOML."""
-    try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        raise PlanError(
-            f"{shown}: there is no such file; expected one. `notes new` makes a part with all files."
-        ) from None
-    except OSError as wrong:
-        raise PlanError(f"{shown}: cannot be read: {wrong.strerror}; expected a file. Put one there.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise PlanError(f"{shown}: not TOML: {wrong}; expected a file of keys and values. Correct it.") from None
-
-
-def parse_strict(
-    model: type[Any], found: dict[str, Any], shown: str, check: Callable[[Any, str], None] | None = None
-) -> Any:
-    """`found` as a `model`; PlanError names the file, the key, what was found and what was expected."""
-    try:
-        parsed = model.model_validate(found)
-    except ValidationError as wrong:
-        raise PlanError(_say(wrong.errors(), model, found, shown)) from None
-    if check:
-        check(parsed, shown)
-    return parsed
-
-
-def _say(errors: Iterable[Any], model: type[BaseModel], found: Any, shown: str) -> str:
-    """The most telling of some validation errors, in our words."""
-    placed = [(_path(error, found), error) for error in errors]
-    # A misspelt key is also a missing one: say the misspelling. In a value that may be of several types (a table's
-    # file, or its columns) the attempt that got furthest is the one that was meant.
-    path, error = next((it for it in placed if it[1]["type"] == "extra_forbidden"), placed[0])
-    if error["type"] != "extra_forbidden":
-        inside = [it for it in placed if it[0][: len(path)] == path]
-        path, error = max(inside, key=lambda it: len(it[0]))
-    where = f"{shown}: {_place(path)}" if path else shown
-    if error["type"] == "extra_forbidden":
-        known = _keys_beside(model, path[:-1])
-        hint = nearest(str(path[-1]), known)
-        if len(path) > 2 and isinstance(error["input"], Mapping) and not hint:
-            hint = f' Did you mean [{path[0]}."{_place(path[1:])}"]? An id with dots stands in quotes.'
-        return f"{where}: unknown key; expected one of {', '.join(known)}.{hint} Correct or remove it."
-    if error["type"] == "missing":
-        given = ", ".join(_at(found, path[:-1])) or "nothing"
-        known = _keys_beside(model, path[:-1])
-        return f"{where}: missing; found {given}; expected it among {', '.join(known)}. Add it."
-    value = error["input"]
-    hint = ""
-    if error["type"] == "literal_error":
-        words = re.findall("'([^']*)'", error["ctx"]["expected"])
-        hint = nearest(str(value), words)
-    alike = [_expected(other) for place, other in placed if place == path]
-    if "a number" in alike or "a finite number" in alike:
-        alike = [said for said in alike if said != "a whole number"]
-    found_value = value.isoformat() if isinstance(value, date) else repr(value)
-    return f"{where}: found {found_value}; expected {' or '.join(dict.fromkeys(alike))}.{hint} Correct it."
-
-
-def _path(error: Any, found: Any) -> list[str | int]:
-    """The keys and list places that lead to an error, without pydantic's names for the types that it tried."""
-    path: list[str | int] = []
-    steps = error["loc"]
-    for number, step in enumerate(steps):
-        is_last = number == len(steps) - 1
-        at = _at(found, path)
-        there = step in at if isinstance(at, Mapping) else isinstance(at, list) and isinstance(step, int)
-        if there or (is_last and error["type"] == "missing"):
-            path.append(step)
-    return path
-
-
-def _at(found: Any, path: list[str | int]) -> Any:
-    for step in path:
-        found = found[step]
-    return found
-
-
-def _place(path: list[str | int]) -> str:
-    """`verdict.bands[0].above`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-_WORDS = {
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
-    "string_pattern_mismatch": "a text that fits the pattern {pattern}",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "date_type": "a date, as 2026-11-06",
-    "datetime_type": "a date with time and zone, as 2026-11-06T06:11:00Z",
-    "list_type": "a list in [ ]",
-    "dict_type": "a table of keys and values",
-    "model_type": "a table of keys and values",
-    "too_short": "at least {min_length} of them",
-    "greater_than_equal": "at least {ge}",
-    "literal_error": "{expected}",
-    "value_error": "{error}",
-}
-
-
-def _expected(error: Any) -> str:
-    message = error["msg"][0].lower() + error["msg"][1:]
-    return _WORDS.get(error["type"], message).format(**error.get("ctx", {}))
-
-
-def _keys_beside(model: Any, path: list[str | int]) -> list[str]:
-    """The keys that the model at `path` allows."""
-    for step in path:
-        field = getattr(model, "model_fields", {}).get(step)
-        if field is not None:
-            model = field.annotation
-        inner = _models_in(model)
-        if inner:
-            model = inner[0]
-    return list(getattr(model, "model_fields", {}))
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
 
 
 def _check_plan(plan: Plan, shown: str) -> None:
@@ -320,8 +274,24 @@ def _check_plan(plan: Plan, shown: str) -> None:
         _check_constant(plan, plan.matching.at, f"{shown}: matching.at")
         for slope, name in plan.matching.slopes.items():
             _check_constant(plan, name, f"{shown}: matching.slopes.{slope}")
+    if plan.rows:
+        _check_looks(plan.rows, f"{shown}: rows")
+    for name, arm in plan.arms.items():
+        if arm.source and not arm.earlier:
+            raise PlanError(
+                f"{shown}: arms.{name}: takes its rows from {arm.source.part} but has no `earlier`; expected the "
+                "day on which they ran. Add it."
+            )
     if plan.power:
         _check_constant(plan, plan.power.floor, f"{shown}: power.floor")
+    if plan.saving:
+        _check_saving(plan, plan.saving, f"{shown}: saving")
+    if plan.planning:
+        for key in ("sd", "time_sd", "steps"):
+            if getattr(plan.planning, key):
+                _check_constant(plan, getattr(plan.planning, key), f"{shown}: planning.{key}")
+    for lever in plan.lever:
+        _check_constant(plan, lever.bar, f"{shown}: lever {lever.id}.bar")
     if LEVEL in plan.constants:
         _check_constant(plan, LEVEL, f"{shown}: constants.{LEVEL}")
         level = plan.constants[LEVEL].value
@@ -331,6 +301,8 @@ def _check_plan(plan: Plan, shown: str) -> None:
             )
     if plan.verdict:
         _check_bands(plan.verdict, f"{shown}: verdict")
+        for guard in plan.verdict.guards:
+            _check_guard(plan, guard, f"{shown}: verdict: guard {guard.name!r}")
     seen: set[str] = set(plan.constants)
     for number, said in enumerate(plan.reading):
         name = said.get("id")
@@ -379,3 +351,52 @@ def _check_bands(verdict: Verdict, where: str) -> None:
                 f"{where}.negative: names {word!r}, which no band gives; expected some of {', '.join(words)}."
                 f"{nearest(word, words)} Correct it."
             )
+
+
+def _check_looks(rows: Rows, where: str) -> None:
+    """Refuse looks that are not fully planned: their number, when each is taken, and how they share the error."""
+    after, last = rows.look_after, len(rows.order)
+    if after and (len(after) != rows.looks or after != sorted(set(after)) or after[-1] >= last):
+        raise PlanError(
+            f"{where}.look_after: found {after} with looks = {rows.looks}; expected {rows.looks} numbers of complete "
+            f"rows, ascending, below {last}. Correct them."
+        )
+    if after and rows.boundary is None:
+        raise PlanError(
+            f"{where}.boundary: missing with {rows.looks} planned looks; expected pocock or obrien-fleming, because "
+            "a plain interval at each of several looks is wrong too often. Name one."
+        )
+
+
+def _check_saving(plan: Plan, saving: Saving, where: str) -> None:
+    """Refuse arms and constants that the plan does not have."""
+    for key in ("arm", "against", "same_day"):
+        name = getattr(saving, key)
+        if name not in plan.arms and (name or key != "same_day"):
+            raise PlanError(
+                f"{where}.{key}: names the arm {name!r}; expected one of {', '.join(plan.arms) or 'none yet'}."
+                f"{nearest(name, plan.arms)} Correct it, or add it under [arms]."
+            )
+    for key in ("count", "margin"):
+        if getattr(saving, key):
+            _check_constant(plan, getattr(saving, key), f"{where}.{key}")
+
+
+def _check_guard(plan: Plan, guard: Guard, where: str) -> None:
+    """Refuse a guard that is given twice over, or whose kind lacks what it needs."""
+    if bool(guard.when) == bool(guard.kind):
+        raise PlanError(
+            f"{where}: found {'both' if guard.when else 'neither'} of `when` and `kind`; expected one of them: an "
+            f"expression, or one of {', '.join(GUARDS)}. Correct it."
+        )
+    if guard.kind is None:
+        return
+    if plan.saving is None:
+        raise PlanError(f"{where}: its kind needs to know the arms; expected [saving] in the plan. Add it.")
+    if guard.limit is None:
+        if guard.kind != "agentic failures":
+            raise PlanError(f"{where}.limit: missing; expected the constant that it compares with. Add it.")
+    else:
+        _check_constant(plan, guard.limit, f"{where}.limit")
+    if guard.kind == "drift" and not plan.saving.same_day:
+        raise PlanError(f"{where}: the drift needs baseline rows of the same day; expected saving.same_day. Add it.")

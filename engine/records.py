@@ -17,24 +17,28 @@ ROWS = {
         "state": "text",
         "reason": "text?",
         "assumed": "text?",
+        "plan_sha256": "text??",
     },
 }
-"""One engine start of one arm. `assumed` names the columns whose value is assumed, not recorded."""
+"""One engine start of one arm. `assumed` names the columns whose value is assumed, not recorded; `plan_sha256` is of
+the plan under which the row ran."""
 
 DRAWS = {
     "key": ("row", "draw"),
     "columns": {
         "row": "text",
         "draw": "integer",
-        "step_time_ms": "number",
-        "verify_steps": "integer",
-        "tokens": "integer",
-        "model_time_s": "number",
-        "passes": "integer",
+        "step_time_ms": "number?",
+        "verify_steps": "integer?",
+        "tokens": "integer?",
+        "model_time_s": "number?",
+        "passes": "integer?",
+        "reason": "text??",
     },
 }
 """One pass over all tasks: the sum of its verify steps' times, their number, the tokens that they emitted
-(the bonus token included), the server's model time, the tasks passed."""
+(the bonus token included), the server's model time, the tasks passed. A draw that gave no such value leaves its cell
+empty and says why in `reason`; what is computed from it then has no value either."""
 
 TASKS = {
     "key": ("row", "draw", "task"),
@@ -130,6 +134,13 @@ def _one_of(frame: pd.DataFrame, column: str, allowed: tuple[str, ...], shown: s
 
 
 def _check_draws(rows: pd.DataFrame, draws: pd.DataFrame, shown: Mapping[str, str]) -> None:
+    for column in ("step_time_ms", "verify_steps", "tokens", "model_time_s", "passes"):
+        unsaid = draws[draws[column].isna() & draws["reason"].isna()] if "reason" in draws else draws.iloc[:0]
+        for draw in unsaid.itertuples():
+            raise RecordError(
+                f"{shown['draws']}:{draw.Index + 2}: {column} is empty; expected a finite number, or why there is none "
+                f"in a column `reason`. Fill it in, or mark its row void with a reason and take its records out."
+            )
     empty = sorted(set(rows.loc[rows["state"] == "complete", "row"]) - set(draws["row"]))
     if empty:
         raise RecordError(
@@ -166,7 +177,7 @@ def _check_passes(draws: pd.DataFrame, tasks: pd.DataFrame, shown: Mapping[str, 
                 "Add the draw, or correct the task's."
             )
     passed = tasks[tasks["outcome"] == "pass"].groupby(["row", "draw"]).size()
-    for draw in draws.itertuples():
+    for draw in draws[draws["passes"].notna()].itertuples():
         graded = int(passed.get((draw.row, draw.draw), 0))
         if graded != draw.passes:
             raise RecordError(

@@ -12,12 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from campaign.engine.errors import PlanError, RecordError
 from campaign.kernels.errors import nearest
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Table
+    from pyarrow.parquet import ParquetFile
 
 UNITS = ("ns", "us", "ms", "s", "w", "bytes", "tokens", "percent")
 """Endings of a column's name that are its unit."""
@@ -34,17 +38,19 @@ class Column:
     """One of TYPES."""
     optional: bool = False
     """Whether a record may leave it empty."""
+    may_lack: bool = False
+    """Whether a file may do without it: it is then empty in every record."""
 
     @classmethod
     def parse(cls, name: str, said: str, where: str) -> "Column":
-        """The column that a schema describes as `number` or `number?`."""
-        kind = said.removesuffix("?")
+        """The column that a schema describes as `number`, `number?` or, where a file may do without it, `number??`."""
+        kind = said.rstrip("?")
         if kind not in TYPES:
             raise PlanError(
                 f"{where}: column {name} has the type {said!r}; expected one of {', '.join(TYPES)}, "
                 f"with ? at the end where a record may leave it empty.{nearest(kind, TYPES)} Name one of them."
             )
-        return cls(name, kind, said.endswith("?"))
+        return cls(name, kind, said.endswith("?"), said.endswith("??"))
 
     @property
     def stem(self) -> str:
@@ -93,7 +99,7 @@ def empty_table(columns: Mapping[str, str], suffix: str) -> bytes:
         "time": pa.timestamp("ms", tz="UTC"),
         "flag": pa.bool_(),
     }
-    schema = pa.schema([(name, kinds[said.removesuffix("?")]) for name, said in columns.items()])
+    schema = pa.schema([(name, kinds[said.rstrip("?")]) for name, said in columns.items()])
     sink = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), sink)
     return sink.getvalue().to_pybytes()
@@ -103,8 +109,8 @@ def read_table(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     """The records of the file at `path`, each validated; `shown` is how an error names the file.
 
     Types: text -> str, integer -> int64, number -> float64, time -> UTC timestamps, flag -> bool. Where an
-    optional column is left empty it holds None (text), NaT (time) or NaN; so an optional integer or flag (1 and 0)
-    is float64.
+    optional column is left empty it holds None (text), NaT (time) or NaN; an integer or flag (1 and 0) column in
+    which a cell is empty is float64.
     Raises RecordError with file, line, what was found and what was expected.
     """
     if not path.is_file():
@@ -127,7 +133,7 @@ def _check_columns(found: Sequence[str], schema: Schema, where: str) -> None:
     doubled = sorted({name for name in found if found.count(name) > 1})
     if doubled:
         raise RecordError(f"{where}: column {doubled[0]} stands twice; expected each column once. Remove one.")
-    missing = [column for column in schema.columns if column.name not in found]
+    missing = [column for column in schema.columns if column.name not in found and not column.may_lack]
     extra = [name for name in found if name not in expected]
     for column in missing:
         same_stem = [name for name in extra if column.differs_in_unit(name)]
@@ -193,7 +199,7 @@ def _read_csv(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
         ) from None
     frame = pd.DataFrame(values, columns=header)
     _refuse_duplicates(frame, schema, lambda index: f"{shown}:{lines[index]}")
-    return _typed(frame, schema)
+    return typed(frame, schema)
 
 
 def _cell(cell: str, column: Column, parse: Callable[[str], Any], where: str, schema: Schema) -> Any:
@@ -201,7 +207,7 @@ def _cell(cell: str, column: Column, parse: Callable[[str], Any], where: str, sc
         if column.optional:
             return None
         raise RecordError(
-            f"{where}: {column.name} is empty; expected {_EXPECTED[column.type]}. Fill it in{_or_void(schema)}."
+            f"{where}: {column.name} is empty; expected {_EXPECTED[column.type]}. Fill it in{or_void(schema)}."
         )
     try:
         value = parse(cell)
@@ -213,12 +219,12 @@ def _cell(cell: str, column: Column, parse: Callable[[str], Any], where: str, sc
         detail = f" ({wrong})" if str(wrong) else ""
         raise RecordError(
             f"{where}: {column.name} is {cell!r}{detail}; expected {_EXPECTED[column.type]}. "
-            f"Correct the value{_or_void(schema)}."
+            f"Correct the value{or_void(schema)}."
         ) from None
 
 
-def _or_void(schema: Schema) -> str:
-    """What can be done, beside correcting it, where a row's value was never measured."""
+def or_void(schema: Schema) -> str:
+    """The end of a sentence: what can be done, beside correcting it, where a row's value was never measured."""
     of_a_row = schema.name != "rows" and "row" in (column.name for column in schema.columns)
     return ", or mark its row void with a reason and take its records out" if of_a_row else ""
 
@@ -293,11 +299,14 @@ _EXPECTED = {
 }
 
 
-def _typed(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def typed(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     """The frame with each column in the dtype that `read_table` promises."""
     kinds = {"integer": "int64", "number": "float64", "flag": "bool", "time": "datetime64[us, UTC]", "text": object}
     for column in schema.columns:
-        kind = "float64" if column.optional and column.type in ("integer", "flag") else kinds[column.type]
+        if column.may_lack and column.name not in frame:
+            frame[column.name] = None
+        lacks = column.optional and column.type in ("integer", "flag") and frame[column.name].isna().any()
+        kind = "float64" if lacks else kinds[column.type]
         frame[column.name] = frame[column.name].astype(kind)
     return frame[[column.name for column in schema.columns]]
 
@@ -322,55 +331,98 @@ def _refuse_duplicates(frame: pd.DataFrame, schema: Schema, place: Callable[[int
 
 def _read_parquet(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     import pyarrow as pa
+
+    with open_parquet(path, schema, shown) as file:
+        try:
+            table = file.read()
+        except (pa.ArrowInvalid, OSError) as wrong:
+            raise no_parquet(shown, wrong) from None
+    check_records(table, schema, lambda index: f"{shown}: record {index + 1}")
+    frame = table.to_pandas()
+    _refuse_duplicates(frame, schema, lambda index: f"{shown}: record {index + 1}")
+    return typed(frame, schema)
+
+
+def open_parquet(path: Path, schema: Schema, shown: str, **options: Any) -> "ParquetFile":
+    """The opened Parquet file, of which the footer is read: its columns and their types are the schema's.
+
+    `options` are those of pyarrow.parquet.ParquetFile. RecordError where it is no Parquet file, or another table.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # not read_table, which makes columns of folders named key=value
-        table = pq.ParquetFile(path).read()
+        file = pq.ParquetFile(path, **options)
     except (pa.ArrowInvalid, OSError) as wrong:
-        first_line = str(wrong).partition("\n")[0]
-        raise RecordError(f"{shown}: not a Parquet file ({first_line}); expected one. Write it again.") from None
-    _check_columns(table.column_names, schema, shown)
+        raise no_parquet(shown, wrong) from None
+    try:
+        found = file.schema_arrow
+        _check_columns(found.names, schema, shown)
+        for column in schema.columns:
+            if column.name in found.names and not _parquet_type_fits(found.field(column.name).type, column.type):
+                raise RecordError(
+                    f"{shown}: column {column.name} holds {found.field(column.name).type}; expected "
+                    f"{_EXPECTED[column.type]}. Write the column with that type."
+                )
+    except RecordError:
+        file.close()
+        raise
+    return file
+
+
+def no_parquet(shown: str, wrong: Exception) -> RecordError:
+    """The error for a file that cannot be read as Parquet."""
+    first_line = str(wrong).partition("\n")[0]
+    return RecordError(f"{shown}: not a Parquet file ({first_line}); expected one. Write it again.")
+
+
+def check_records(records: "Table | RecordBatch", schema: Schema, place: Callable[[int], str]) -> None:
+    """Refuse what a column's type lets through; `place` names the record with an index in `records`.
+
+    That is an empty cell where none may be, NaN, infinity, too large whole numbers, texts that no CSV holds.
+    """
     for column in schema.columns:
-        values = table[column.name]
-        if not _parquet_type_fits(values.type, column.type):
-            raise RecordError(
-                f"{shown}: column {column.name} holds {values.type}; expected {_EXPECTED[column.type]}. "
-                "Write the column with that type."
-            )
+        if column.name not in records.schema.names:
+            continue
+        values = records[column.name]
         if values.null_count and not column.optional:
+            index = _first(values.is_null())
             raise RecordError(
-                f"{shown}: {column.name} is empty in {values.null_count} records; expected "
-                f"{_EXPECTED[column.type]} in each. Fill them in."
+                f"{place(index)}: {column.name} is empty; expected {_EXPECTED[column.type]} in each record. "
+                f"Fill it in{or_void(schema)}."
             )
-        _refuse_parquet_values(values, column, shown)
-    frame = table.to_pandas()
-    _refuse_duplicates(frame, schema, lambda index: f"{shown}: record {index + 1}")
-    return _typed(frame, schema)
+        wrong = _wrong_values(values, column)
+        index = None if wrong is None else _first(wrong)
+        if index is not None:
+            raise RecordError(
+                f"{place(index)}: {column.name} is {values[index].as_py()!r}; expected {_EXPECTED[column.type]}. "
+                f"Correct the value{or_void(schema)}."
+            )
 
 
-def _refuse_parquet_values(values: Any, column: Column, shown: str) -> None:
-    """Refuse what a column's type lets through: NaN, infinity, too large whole numbers, texts that no CSV holds."""
+def _first(wrong: Any) -> int | None:
+    """The index of the first true value."""
+    import pyarrow.compute as pc
+
+    wrong = pc.fill_null(wrong, False)
+    return pc.index(wrong, True).as_py() if pc.any(wrong).as_py() else None
+
+
+def _wrong_values(values: Any, column: Column) -> Any:
+    """Which values are wrong though their type is right; None where none can be."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if column.type == "number":
-        wrong = pc.invert(pc.is_finite(values.cast("float64")))
-    elif column.type == "integer":
+        return pc.invert(pc.is_finite(values.cast("float64", safe=False)))
+    if column.type == "integer" and (column.optional or pa.types.is_uint64(values.type)):
         greatest = _EXACT_FLOAT if column.optional else _GREATEST
         whole = values.cast(pa.decimal128(20, 0))
-        wrong = pc.or_(pc.greater(whole, greatest), pc.less(whole, -greatest - 1))
-    elif column.type == "text":
-        wrong = pc.or_(pc.equal(values, ""), pc.not_equal(values, pc.utf8_trim_whitespace(values)))
-    else:
-        return
-    wrong = pc.fill_null(wrong, False)
-    if pc.any(wrong).as_py():
-        index = pc.index(wrong, True).as_py()
-        raise RecordError(
-            f"{shown}: record {index + 1}: {column.name} is {values[index].as_py()!r}; expected "
-            f"{_EXPECTED[column.type]}. Correct the value."
-        )
+        return pc.or_(pc.greater(whole, greatest), pc.less(whole, -greatest - 1))
+    if column.type == "text":
+        return pc.or_(pc.equal(values, ""), pc.not_equal(values, pc.utf8_trim_whitespace(values)))
+    return None
 
 
 def _parquet_type_fits(found: Any, expected: str) -> bool:

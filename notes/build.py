@@ -49,8 +49,7 @@ class Built:
 def build(part: Part) -> Built:
     """Everything that the part's sources give now; nothing is written."""
     sources = load(part)
-    drawn = plotting.plots_of(sources.plan, part, sources.readings)
-    plots = {plot.name: plotting.draw(plot, sources.readings) for plot in drawn}
+    plots = {plot.name: plot.svg for plot in plotting.plots_of(sources.plan, part, sources.data, sources.readings)}
     ledger = render(
         _template(part),
         part.show(part.template),
@@ -88,7 +87,8 @@ def package_template(name: str) -> str | None:
 
 
 def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
-    """What a template can use beside its functions: credits in order, the part, caused corrections, plots."""
+    """What a template can use beside its functions: credits in order, the part, caused corrections, plots
+    and what is on them."""
     declared = [spec.name for spec in plotting.declared_plots(sources.plan, sources.part)]
 
     def plot(name: str, alt: str) -> str:
@@ -98,6 +98,9 @@ def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
             return f"*{NOT_RESOLVED}*"
         return f"![{alt}](plots/{name}.svg)"
 
+    def plotted(name: str) -> dict[str, object]:
+        return plotting.ids_of(name, sources.plan, sources.part, sources.data, sources.readings)
+
     return {
         "credits": {key: credit.model_dump() for key, credit in read_credits(sources.part).credit.items()},
         "part": sources.part.number,
@@ -106,6 +109,7 @@ def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
             for found in caused_until(sources.part, sources.facts)
         ],
         "plot": plot,
+        "plotted": plotted,
     }
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from campaign.analysis.rule import rule_digest
 from campaign.notes import plotting
 from campaign.notes.build import assemble, build, fill_entry, readings_json
 from campaign.notes.compare import Where, compare
@@ -13,12 +14,13 @@ from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Coverage, Finding, Report
 from campaign.notes.history import open_history, sha256_of
 from campaign.notes.ledger import Ledger, read_ledger
+from campaign.notes.look_log import check_looks
 from campaign.notes.paths import Part
-from campaign.notes.plots import read_digest
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
 from campaign.notes.seal import Problem, check_seal
 from campaign.notes.sources import Sources, load
+from campaign.notes.svg import read_digest
 
 CLOSE = 1e-9
 """Relative difference up to which two numbers of readings.json are the same: machines differ in last bits."""
@@ -38,10 +40,11 @@ def check(part: Part) -> Report:
     findings += _too_little(part, coverage, counts)
     findings += _readings(part, sources)
     findings += _plots(part, sources, ledger)
+    findings += _rule(part, sources)
     cannot_tell = ""
     try:
         repository = open_history(part.campaign.root)
-        for problems in (check_seal, check_published, check_corrections):
+        for problems in (check_seal, check_looks, check_published, check_corrections):
             findings += [_of(problem) for problem in problems(part, repository)]
     except CannotTell as why:
         cannot_tell = str(why)
@@ -211,19 +214,36 @@ def _same(found: object, wanted: object) -> bool:
 
 def _plots(part: Part, sources: Sources, ledger: Ledger) -> Iterator[Finding]:
     """Plots that are missing, were edited, or were drawn from other points."""
-    for spec in plotting.plots_of(sources.plan, part, sources.readings):
-        path = part.plots / f"{spec.name}.svg"
+    for plot in plotting.plots_of(sources.plan, part, sources.data, sources.readings):
+        path = part.plots / f"{plot.name}.svg"
         shown, mend = part.show(path), f"notes build {part.name}"
         found = path.read_bytes() if path.is_file() else b""
         points = read_digest(found.decode(errors="replace"))
-        wanted = plotting.digest(spec, sources.readings)
+        wanted = plot.digest
         if points != wanted:
             said = f"points {points[:12]}" if points else "no plot"
             yield Finding("stale", shown, 1, 1, said, f"points {wanted[:12]}", "the plot's readings", mend)
-        elif sha256_of(found) != ledger.plots.get(spec.name):
-            built = str(ledger.plots.get(spec.name))[:12]
+        elif sha256_of(found) != ledger.plots.get(plot.name):
+            built = str(ledger.plots.get(plot.name))[:12]
             said = f"sha256 {sha256_of(found)[:12]}"
             yield Finding("stale", shown, 1, 1, said, f"sha256 {built}", "the plot as it was built", mend)
+
+
+def _rule(part: Part, sources: Sources) -> Iterator[Finding]:
+    """A sealed plan that this program compiles to another rule than at its seal."""
+    sealed = sources.seal.rule_sha256 if sources.seal else None
+    found = rule_digest(sources.plan)
+    if sealed is not None and sealed != found:
+        yield Finding(
+            "rule",
+            part.show(part.seal),
+            1,
+            1,
+            f"the rule {found[:12]}",
+            f"{sealed[:12]}, as the plan was compiled at its seal",
+            "the plan's rule",
+            "check with the version of campaign-notes that sealed it: this one reads the plan differently",
+        )
 
 
 def _template(part: Part, post: Post) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ class _Group(click.Group):
     """Commands in the order of a part's life, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return ["new", "list", "seal", "run", "read", "build", "check", "why", "publish", "correct"]
+        return ["new", "list", "plan", "seal", "run", "read", "build", "check", "why", "publish", "correct"]
 
 
 @click.group(cls=_Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,8 +36,8 @@ def main() -> None:
     """Carry a measurement campaign from question to published, dated note.
 
     A campaign is a folder with campaign.toml and parts/. Work in it, or in any folder below. A PART is named
-    part-5, parts/part-5 or 5. The usual way: new, (write the plan), seal, run (or measure elsewhere), read, build,
-    check, publish; later, correct.
+    part-5, parts/part-5 or 5. The usual way: new, (write the plan), plan, seal, run (or measure elsewhere), read,
+    build, check, publish; later, correct.
     """
 
 
@@ -106,6 +106,26 @@ def list_(campaign: Campaign) -> None:
 
 @_command(
     _part,
+    click.option("--power", "with_power", is_flag=True, help="What the plan could decide: the chance of each verdict."),
+)
+def plan(campaign: Campaign, part: str, with_power: bool) -> int:
+    """Show what a part's plan compiles to, and what is wrong with its rule, before the first row.
+
+    Exit code 1 where the rule is not fit to be sealed.
+    """
+    from campaign.notes.sources import compiled
+
+    what = compiled(campaign.part(part))
+    click.echo(what.text)
+    if with_power:
+        click.echo("\n" + (what.decides or "the plan has no verdict over planned rows"))
+    for problem in what.problems:
+        click.echo(f"\n{problem}", err=True)
+    return FINDINGS if what.problems else OK
+
+
+@_command(
+    _part,
     click.option(
         "--origin",
         type=click.Choice(["measured", "reconstructed", "stated"]),
@@ -129,13 +149,15 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, note: s
     from campaign.notes.sources import check_before_seal
 
     found = campaign.part(part)
-    check_before_seal(found)
+    what = check_before_seal(found, measured=origin == "measured")
     history = open_history(campaign.root)
     if commit:
         require_history(history, "A seal").require_can_commit()
     moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
-    made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note)  # type: ignore[arg-type]
+    made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note, rule_sha256=what.digest)  # type: ignore[arg-type]
     write_seal(found, made)
+    if what.decides:
+        click.echo(what.text + "\n\n" + what.decides + "\n")
     click.echo(f"sealed {found.show(found.plan)}: sha256 {made.plan_sha256[:12]}, in commit {made.commit[:12]}")
     click.echo(made.note)
     if commit:

@@ -1,7 +1,7 @@
 """credits.toml: whose work a part stands on, where it is, its licence, what it was used for."""
 
 from campaign.analysis.readings import Reading
-from campaign.engine.plan import Strict, Text, parse_strict, read_toml
+from campaign.engine.strict import Strict, Text, parse_strict, read_toml
 from campaign.notes.paths import Part
 
 

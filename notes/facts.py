@@ -3,7 +3,7 @@
 from datetime import date, datetime, time
 
 from campaign.analysis.readings import Reading
-from campaign.engine.plan import Id, Strict, Text, parse_strict, read_toml
+from campaign.engine.strict import Id, Strict, Text, parse_strict, read_toml
 from campaign.notes.errors import UsageError
 from campaign.notes.paths import Part
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from campaign.analysis.readings import Readings
-from campaign.engine.plan import Strict
+from campaign.engine.strict import Strict
 from campaign.notes.claims import claim_holds
 from campaign.notes.errors import UsageError
 from campaign.notes.quote import NOT_RESOLVED, print_reading

@@ -98,6 +98,10 @@ class Part:
         return self.folder / "seal.toml"
 
     @property
+    def looks(self) -> Path:
+        return self.folder / "looks.toml"
+
+    @property
     def facts(self) -> Path:
         return self.folder / "facts.toml"
 

@@ -34,11 +34,18 @@ def _row(reading: Reading) -> tuple[str, str, str, str, str, str, str]:
     lo, hi = reading.aspects.get("lo"), reading.aspects.get("hi")
     interval = ""
     if lo is not None and hi is not None:
-        low, high = (print_reading(Reading("end", end, print=reading.print or "d")) for end in (lo, hi))
+        low, high = (_printed(Reading("end", end, print=reading.print)) for end in (lo, hi))
         interval = f"[{low}, {high}]"
         interval += f" {reading.aspects['level']:g} %" if "level" in reading.aspects else " over runs"
     n = str(reading.aspects["n"]) if "n" in reading.aspects else ""
     origin = {"constant": "plan", "fact": "facts"}.get(reading.role, "data")
     if reading.value is None:
         return reading.id, NOT_RESOLVED, "", n, reading.unit, origin, reading.reason
-    return reading.id, print_reading(reading), interval, n, reading.unit, origin, "; ".join(reading.warnings)
+    return reading.id, _printed(reading), interval, n, reading.unit, origin, "; ".join(reading.warnings)
+
+
+def _printed(reading: Reading) -> str:
+    """The value in its format; a number without one with six significant digits."""
+    if reading.print or isinstance(reading.value, str | int):
+        return print_reading(reading)
+    return f"{reading.value:.6g}".replace("-", "−")

@@ -1,6 +1,7 @@
 """Starting the measuring side as a process of its own: this side never loads an engine."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,14 +30,34 @@ def run_part(part: Part) -> int:
     return measuring_process(part.folder)
 
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a measurement; whichever of the two processes gets one, both end."""
+
+
 def measuring_process(folder: Path) -> int:
-    """The exit code of `python -P -m campaign.engine.measure folder`."""
+    """The exit code of `python -P -m campaign.engine.measure folder`; 128 + N where signal N ended it."""
     # Threads that wait for work give the core away: spinning ones made steps ten times as long beside other work.
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ
-    process = subprocess.Popen([sys.executable, "-P", "-m", "campaign.engine.measure", str(folder)], env=environment)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            # The terminal told both; the measuring side ends its row and says so.
-            continue
+    command = [sys.executable, "-P", "-m", "campaign.engine.measure", "--parent", str(os.getpid()), str(folder)]
+    # Held back until the new process, which inherits this, can end its row and say so.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
+        process = subprocess.Popen(command, env=environment)
+        # One that is ignored, under nohup or in a shell's background, stays ignored.
+        heard = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        handlers = {number: signal.signal(number, lambda n, _: process.send_signal(n)) for number in heard}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if code < 0:
+        print(
+            f"notes: the measuring process was ended by {signal.Signals(-code).name}: finished rows stay, the row "
+            "under way is void. Run it again to go on.",
+            file=sys.stderr,
+        )
+        return 128 - code
+    return code

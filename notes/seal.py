@@ -67,6 +67,8 @@ class Seal(Record):
     """the sha256 of plan.toml."""
     plan_blob: GitName
     """git's name for plan.toml as it was sealed."""
+    rule_sha256: Sha256 | None = None
+    """the sha256 of the rule that the plan compiled to when it was sealed."""
     commit: GitName
     """the full name of the earlier commit that holds the plan."""
     sealed: AwareDatetime
@@ -80,7 +82,15 @@ class Seal(Record):
         return self.origin == "measured"
 
 
-def make_seal(part: Part, *, origin: Origin, sealed: datetime.datetime, repo: History, note: str | None = None) -> Seal:
+def make_seal(
+    part: Part,
+    *,
+    origin: Origin,
+    sealed: datetime.datetime,
+    repo: History,
+    note: str | None = None,
+    rule_sha256: str | None = None,
+) -> Seal:
     """The seal of the part's plan as HEAD holds it; nothing is written.
 
     `sealed` is the present moment for a measured part, kept to the second in UTC, and otherwise the moment that the
@@ -105,6 +115,7 @@ def make_seal(part: Part, *, origin: Origin, sealed: datetime.datetime, repo: Hi
         "origin": origin,
         "plan_sha256": sha256_of(part.plan.read_bytes()),
         "plan_blob": plan_blob,
+        "rule_sha256": rule_sha256,
         "commit": commit,
         "sealed": sealed,
         "note": (NOTES.get(origin) or "") if note is None else note,

@@ -1,6 +1,6 @@
 """campaign.toml: what holds for every part of a campaign."""
 
-from campaign.engine.plan import Strict, Text, parse_strict, read_toml
+from campaign.engine.strict import Strict, Text, parse_strict, read_toml
 from campaign.notes.paths import MARKER, Campaign
 
 

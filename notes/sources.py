@@ -1,17 +1,26 @@
 """Everything that a post may quote, freshly read: plan, data, readings, facts, credits, the other parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
+import pandas as pd
+
+from campaign.analysis.characteristics import characteristics
 from campaign.analysis.compute import read
 from campaign.analysis.readings import Reading, Readings
+from campaign.analysis.rows import served_tables
+from campaign.analysis.rule import rule_digest
+from campaign.analysis.rule_check import problems
 from campaign.engine.data import Data, read_data
 from campaign.engine.plan import Plan, read_plan
 from campaign.notes.corrections import Caused, caused
 from campaign.notes.credits import credit_readings, read_credits
 from campaign.notes.errors import UsageError
 from campaign.notes.facts import Facts, fact_readings, read_facts
+from campaign.notes.look_log import looks_of
 from campaign.notes.paths import Part
+from campaign.notes.plan_text import plan_text, power_text
+from campaign.notes.plotting import plot_readings
 from campaign.notes.publish import read_published
 from campaign.notes.render import render
 from campaign.notes.seal import Seal, read_seal, require_sealed_plan
@@ -47,7 +56,7 @@ def load(part: Part) -> Sources:
     _refuse_another_origin(part, data, seal)
     _refuse_rows_before_seal(part, plan, data, seal)
     facts = read_facts(part)
-    computed = read(plan, data, part.show(part.plan))
+    computed = read(plan, data, part.show(part.plan), looks_of(part))
     quotable: dict[str, Reading] = {name: computed[name] for name in computed}
     for more in (
         fact_readings(facts),
@@ -55,6 +64,7 @@ def load(part: Part) -> Sources:
         _words(plan),
         _parts(part, facts),
         _provenance(data, seal),
+        plot_readings(plan, part, data, computed),
     ):
         for name, reading in more.items():
             if name in quotable or name in computed:
@@ -144,7 +154,8 @@ def _filled(part: Part, text: str) -> str:
     if "{" not in text:
         return text
     plan = read_plan(part.plan, part.show(part.plan))
-    computed = read(plan, read_data(plan, part.folder, part.show), part.show(part.plan))
+    data = read_data(plan, part.folder, part.show)
+    computed = read(plan, data, part.show(part.plan), looks_of(part))
     own = {name: computed[name] for name in computed} | fact_readings(read_facts(part))
     return render(text, part.show(part.corrections), Readings(own, part.name), {}, lambda name: None).body()
 
@@ -165,8 +176,53 @@ def _provenance(data: Data, seal: Seal | None) -> dict[str, Reading]:
     return found
 
 
-def check_before_seal(part: Part) -> None:
-    """Raise what is wrong with a plan that is about to be sealed, tried on the tables that lie there."""
+@dataclass(frozen=True)
+class Compiled:
+    """A plan as it is before its first row."""
+
+    text: str
+    """What it compiles to, for a person."""
+    decides: str
+    """The chance of each verdict; empty where the plan has none over planned rows."""
+    problems: tuple[str, ...]
+    """What makes its rule unfit to be sealed."""
+    digest: str
+    """sha256 of the compiled rule."""
+
+
+def compiled(part: Part) -> Compiled:
+    """What the part's plan compiles to; what is wrong with the plan itself is raised."""
+    shown = part.show(part.plan)
+    plan = read_plan(part.plan, shown)
+    tables = _tables_there(plan, part)
+    title = f"{part.title}: {plan.about}"
+    tasks = int(tables["tasks"]["task"].nunique()) if "tasks" in tables and len(tables["tasks"]) else None
+    found = tuple(f"{shown}: {problem}" for problem in problems(plan, tasks))
+    decides = power_text(characteristics(plan, tables)) if plan.verdict and plan.rows and not found else ""
+    return Compiled(f"{title}\n{plan_text(plan)}", decides, found, rule_digest(plan))
+
+
+def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
+    """The served tables of the rows that are there before the plan's own: a yardstick's; none where nothing lies there.
+
+    Rows that ran under the plan are left out: what they say must not shape it.
+    """
+    if not all((part.folder / plan.table(name)[0]).is_file() for name in plan.tables):
+        plan = plan.model_copy(update={"tables": {}})
+    data = read_data(plan, part.folder, part.show)
+    tables = dict(data.tables)
+    if "rows" in tables:
+        earlier = [name for name, arm in plan.arms.items() if arm.earlier]
+        tables["rows"] = tables["rows"][tables["rows"]["arm"].isin(earlier)]
+    return served_tables(plan, replace(data, tables=tables))
+
+
+def check_before_seal(part: Part, *, measured: bool) -> Compiled:
+    """What the plan compiles to; raises what makes it unfit to be sealed, tried on the tables that lie there."""
     plan = read_plan(part.plan, part.show(part.plan))
+    found = compiled(part)
+    if found.problems:
+        raise UsageError("; ".join(found.problems))
     if read_seal(part) is None and all((part.folder / plan.table(name)[0]).is_file() for name in plan.tables):
         load(part)
+    return found

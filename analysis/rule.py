@@ -1,0 +1,342 @@
+"""The rule that a plan compiles to: the readings that its saving, guards and levers stand for, and what trips a guard.
+
+A plan that says [saving] need not write out how a saving, a drift or a guard is computed: these are always computed in
+the same way, under the same ids. What a plan declares under [[reading]] comes after them and can use them.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from campaign.engine.plan import Guard, Lever, Plan, Saving
+
+Declaration = dict[str, Any]
+
+SERVED = "outcome != 'infrastructure error'"
+"""Runs that were graded: an infrastructure error is no failed task."""
+
+
+def declarations(plan: Plan) -> list[Declaration]:
+    """Every declaration of a reading: those that the rule stands for, then the plan's own, then the verdict."""
+    verdicts = [said for said in plan.reading if said.get("kind") == "verdict"]
+    verdict = [{"id": "verdict", "kind": "verdict"}] if plan.saving and plan.verdict and not verdicts else []
+    return [*_generated(plan), *plan.reading, *verdict]
+
+
+def guards(plan: Plan) -> list[tuple[Guard, str]]:
+    """Each guard of the verdict with the condition under which it trips."""
+    return [(guard, condition(plan, guard)) for guard in (plan.verdict.guards if plan.verdict else [])]
+
+
+def condition(plan: Plan, guard: Guard) -> str:
+    """The expression under which `guard` trips."""
+    if guard.kind is None:
+        return guard.when
+    assert plan.saving is not None, "the plan was checked: a guard of a kind has [saving]"
+    arm = plan.saving.arm
+    return {
+        "agentic failures": f"agentic.{arm}.failed > {guard.limit or 0}",
+        "passes": f"passes.{arm} <= {guard.limit}",
+        "drift": f"drift.most > {guard.limit}",
+        "power share": f"power.spread > {guard.limit}",
+        "completeness": f"completeness.{arm} < {guard.limit}",
+        "tokens per step": f"abs(tps.balance) > {guard.limit}",
+    }[guard.kind]
+
+
+def rule_digest(plan: Plan) -> str:
+    """sha256 of the rule as it is compiled: changes when the plan, or how this program reads it, changes."""
+    said = {
+        "declarations": declarations(plan),
+        "constants": {name: constant.value for name, constant in plan.constants.items()},
+        "verdict": plan.verdict.model_dump(exclude_defaults=True) if plan.verdict else None,
+        "guards": [text for _, text in guards(plan)],
+        "rows": plan.rows.model_dump(exclude_defaults=True) if plan.rows else None,
+    }
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _generated(plan: Plan) -> Iterator[Declaration]:
+    if plan.saving:
+        yield from _savings(plan, plan.saving)
+        yield from _balance(plan, plan.saving)
+        if "tasks" in plan.tables:
+            yield from _quality(plan.saving)
+        if "power" in plan.tables and plan.power:
+            yield from _power_share()
+        yield from _task_time(plan, plan.saving)
+    for lever in plan.lever:
+        yield from _lever(lever)
+
+
+def _slopes(plan: Plan) -> list[str]:
+    """The names of the slopes; one empty name where nothing is matched."""
+    return list(plan.matching.slopes) if plan.matching else [""]
+
+
+def saving_ids(plan: Plan) -> list[str]:
+    """The ids of the savings along each slope, which decide together."""
+    return [_id("saving", slope) for slope in _slopes(plan)]
+
+
+def _id(stem: str, slope: str) -> str:
+    return f"{stem}.{slope or 'unmatched'}"
+
+
+def _column(slope: str) -> str:
+    return f"matched_{slope}" if slope else "step_ms"
+
+
+def _savings(plan: Plan, said: Saving) -> Iterator[Declaration]:
+    """R1 to R6: savings over every slope, the worst of them, the same day's, the drift, the count."""
+    shape = {"unit": said.unit, "print": said.print}
+    slopes = _slopes(plan)
+    pair = {"arm": said.arm, "against": said.against}
+    for slope in dict.fromkeys([*slopes, ""]):
+        yield {"id": _id("saving", slope), "kind": "saving", **pair, "slope": slope, **shape}
+    ids = saving_ids(plan)
+    for name, figure in (("lower", "min({lo})"), ("upper", "min({hi})"), ("least", "min({value})")):
+        ends = {key: ", ".join(f"{one}{tail}" for one in ids) for key, tail in _TAILS.items()}
+        yield {"id": f"saving.{name}", "kind": "expr", "expr": figure.format(**ends), **shape}
+    yield {
+        "id": "saving.relative",
+        "kind": "relative",
+        **pair,
+        "column": _column(slopes[0]),
+        "unit": "%",
+        "print": ".1f",
+    }
+    if said.same_day:
+        for slope in slopes:
+            yield {
+                "id": _id("saving.same_day", slope),
+                "kind": "saving",
+                "arm": said.arm,
+                "against": said.same_day,
+                "slope": slope,
+                **shape,
+            }
+        drifting = {"arm": said.same_day, "against": said.against}
+        for slope in slopes:
+            yield {"id": _id("drift", slope), "kind": "drift", **drifting, "slope": slope, **shape}
+        drifts = ", ".join(f"abs({_id('drift', slope)})" for slope in slopes)
+        yield {"id": "drift.most", "kind": "expr", "expr": f"max({drifts})", **shape}
+        if said.margin:
+            for slope in slopes:
+                yield {
+                    "id": _id("drift.equal", slope),
+                    "kind": "equivalence",
+                    **drifting,
+                    "column": _column(slope),
+                    "margin": said.margin,
+                    "print": ".3f",
+                }
+            ps = ", ".join(_id("drift.equal", slope) for slope in slopes)
+            yield {
+                "id": "drift.word",
+                "kind": "choice",
+                "cases": [
+                    {"when": f"max({ps}) < 1 - {_level(plan)} / 100", "word": "equal"},
+                    {"word": "not told apart"},
+                ],
+            }
+    if said.count:
+        keeps = f"saving.upper >= {said.count}"
+        yield {
+            "id": "count.rule",
+            "kind": "choice",
+            "cases": [{"when": keeps, "word": "kept"}, {"word": "recounted"}],
+        }
+        yield {
+            "id": "count.value",
+            "kind": "expr",
+            "expr": f"count({keeps}) * {said.count} + count(saving.upper < {said.count}) * max(saving.least, 0)",
+            **shape,
+        }
+
+
+_TAILS = {"lo": ".lo", "hi": ".hi", "value": ""}
+
+
+def _level(plan: Plan) -> str:
+    return "interval.level" if "interval.level" in plan.constants else "95"
+
+
+def _balance(plan: Plan, said: Saving) -> Iterator[Declaration]:
+    """R7: tokens per step of each arm, and what their difference could move the saving by at most."""
+    yield {"id": "rows.{arm}.n", "kind": "stat", "table": "row_values", "each": ["arm"], "stat": "count"}
+    yield {
+        "id": "tps.{arm}",
+        "kind": "stat",
+        "table": "row_values",
+        "each": ["arm"],
+        "column": "tokens_per_step",
+        "stat": "mean",
+        "unit": "tokens/verify step",
+        "print": ".3f",
+    }
+    yield {
+        "id": "tps.balance",
+        "kind": "difference",
+        "arm": said.arm,
+        "against": said.against,
+        "column": "tokens_per_step",
+        "unit": "tokens/verify step",
+        "print": ".3f",
+    }
+    if plan.matching:
+        slopes = ", ".join(f"abs({constant})" for constant in plan.matching.slopes.values())
+        yield {
+            "id": "tps.bias",
+            "kind": "expr",
+            "expr": f"max({slopes}) * abs(tps.balance)",
+            "unit": said.unit,
+            "print": said.print,
+        }
+
+
+def _quality(said: Saving) -> Iterator[Declaration]:
+    """R8 and R9: failures of agentic tasks, passes a draw, pass rates of each task, what was not graded."""
+    yield {
+        "id": "agentic.{arm}",
+        "kind": "proportion",
+        "table": "tasks",
+        "where": f"kind == 'agentic' and {SERVED}",
+        "each": ["arm"],
+        "column": "outcome == 'fail'",
+        "method": "upper bound",
+        "scale": 100,
+        "unit": "%",
+        "print": ".1f",
+    }
+    yield {
+        "id": "agentic.{arm}.failed",
+        "kind": "stat",
+        "table": "tasks",
+        "where": "kind == 'agentic' and outcome == 'fail'",
+        "each": ["arm"],
+        "stat": "count",
+        "unit": "runs",
+    }
+    yield {
+        "id": "passes.{arm}",
+        "kind": "stat",
+        "table": "draws",
+        "each": ["arm"],
+        "column": "passes",
+        "stat": "mean",
+        "unit": "tasks/draw",
+        "print": ".2f",
+    }
+    yield {
+        "id": "quality.{task}.{arm}",
+        "kind": "proportion",
+        "table": "tasks",
+        "where": SERVED,
+        "each": ["task", "arm"],
+        "column": "outcome == 'pass'",
+        "unit": "share",
+        "print": ".2f",
+    }
+    yield {
+        "id": "quality.p.{task}",
+        "kind": "fisher",
+        "table": "tasks",
+        "where": SERVED,
+        "arm": said.arm,
+        "against": said.against,
+        "each": ["task"],
+        "column": "outcome == 'pass'",
+        "print": ".3f",
+    }
+    yield {
+        "id": "completeness.{arm}",
+        "kind": "proportion",
+        "table": "tasks",
+        "each": ["arm"],
+        "column": SERVED,
+        "scale": 100,
+        "unit": "%",
+        "print": ".1f",
+    }
+
+
+def _power_share() -> Iterator[Declaration]:
+    """R10: the share of busy samples under the power cap, row by row, and how far the rows lie apart."""
+    share = {"kind": "stat", "table": "row_values", "column": "power_share", "scale": 100, "print": ".0f"}
+    yield {"id": "power.share.{row}", **share, "each": ["row"], "stat": "value", "unit": "%"}
+    yield {"id": "power.spread", **share, "stat": "spread", "unit": "percentage points"}
+
+
+def _task_time(plan: Plan, said: Saving) -> Iterator[Declaration]:
+    """R13 and R14: the time of a draw, what the count implies for it, and whether rows could show it."""
+    shape = {"unit": "s/draw", "print": ".2f"}
+    yield {
+        "id": "time.{arm}",
+        "kind": "stat",
+        "table": "row_values",
+        "each": ["arm"],
+        "column": "model_time_s",
+        "stat": "mean",
+        **shape,
+    }
+    yield {
+        "id": "time.gap",
+        "kind": "difference",
+        "arm": said.against,
+        "against": said.arm,
+        "column": "model_time_s",
+        **shape,
+    }
+    yield {
+        "id": "time.verdict",
+        "kind": "choice",
+        "cases": [{"when": "time.gap.lo > 0 or time.gap.hi < 0", "word": "resolved"}, {"word": "not resolved"}],
+    }
+    if said.count:
+        yield {
+            "id": "steps.{arm}",
+            "kind": "stat",
+            "table": "row_values",
+            "each": ["arm"],
+            "column": "verify_steps",
+            "stat": "mean",
+            "unit": "verify steps/draw",
+            "print": ",.0f",
+        }
+        steps = f"steps.{said.against}"
+        yield {"id": "time.implied", "kind": "expr", "expr": f"{said.count} * {steps} / 1000", **shape}
+        yield {
+            "id": "time.rows_needed",
+            "kind": "rows_needed",
+            "of": "time.gap",
+            "half_width": "time.implied",
+            "against": f"rows.{said.against}.n",
+            "unit": "rows",
+            "print": ",d",
+        }
+
+
+def _lever(lever: Lever) -> Iterator[Declaration]:
+    """R12: what a lever saves, and whether it reaches the bar that was written before it ran."""
+    shape = {"unit": lever.unit, "print": lever.print}
+    saving = lever.reading or f"{lever.id}.saving"
+    if not lever.reading:
+        yield {
+            "id": saving,
+            "kind": "paired",
+            "table": lever.table,
+            "where": lever.where,
+            "value": lever.value,
+            "variants": lever.variants,
+            "autocorrelated": lever.autocorrelated,
+            **shape,
+        }
+    reached = f"{saving}.lo" if lever.keep == "lower end" else saving
+    yield {
+        "id": f"{lever.id}.outcome",
+        "kind": "choice",
+        "cases": [{"when": f"{reached} >= {lever.bar}", "word": "kept"}, {"word": "parked"}],
+    }
