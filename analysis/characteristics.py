@@ -182,8 +182,14 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
         yield f"{first} with a chance of {wanted:.0%} from a true saving of {least.value:.3g} on"
     goal = said.count if said.count is not None else 2 * bar
     if goal > bar:
-        needed = power.rows_needed(wanted, goal, bar, sd, n_ref, said.level)
-        rows = f"{needed.rows} rows of {said.arm}" if needed.rows is not None else needed.reason
+        both_run = bool(plan.rows and said.against in plan.rows.order)
+        needed = (
+            power.rows_needed_in_each(wanted, goal, bar, sd, said.level)
+            if both_run
+            else power.rows_needed(wanted, goal, bar, sd, n_ref, said.level)
+        )
+        which = "each arm" if both_run else said.arm
+        rows = f"{needed.rows} rows of {which}" if needed.rows is not None else needed.reason
         yield f"for a chance of {wanted:.0%} at a true saving of {goal:g}: {rows}; the plan has {n_on}"
     if campaign.drift_limit is not None and campaign.n_day:
         se = sd * sqrt(1 / campaign.n_day + 1 / n_ref)

@@ -16,7 +16,7 @@ from campaign.analysis.interim import Look, state_of
 from campaign.analysis.intervals import Estimate
 from campaign.analysis.readings import Reading, Readings, match_ids
 from campaign.analysis.rows import earlier_rows, missing_rows, served_tables
-from campaign.analysis.rule import declarations
+from campaign.analysis.rule import MATCHING, declarations
 from campaign.analysis.verdict import decide
 from campaign.engine.data import Data
 from campaign.engine.plan import LEVEL, Plan
@@ -92,8 +92,14 @@ class _Computation:
             self.known[reading.id] = reading
 
     def _compute(self, said: Any) -> Iterator[Reading]:
+        illegal = ""
         if isinstance(said, kinds.Arms):
             self._check_arms(said)
+            illegal = self._illegal_matching() if "matched_" in getattr(said, "column", "") else ""
+        if illegal:
+            formula = said.formula if isinstance(said, Inference) else formula_of(said)
+            yield self._reading(said, said.id, Estimate(None, reason=illegal), formula)
+            return
         if isinstance(said, Inference):
             for name, estimate in said.estimates(Known(self.view, self.level, self._constant, self._above)):
                 yield self._reading(said, name, estimate, said.formula)
@@ -119,6 +125,16 @@ class _Computation:
                 yield self._choice(said, name, fill)
         else:
             yield self._verdict(said)
+
+    def _illegal_matching(self) -> str:
+        """Why tokens per step may not be matched: the plan's certificate of equal bytes does not hold."""
+        if self.plan.matching is None or not self.plan.matching.certificate:
+            return ""
+        mismatches = self.known[f"{MATCHING}.mismatches"]
+        if mismatches.value is None:
+            return f"matching is not legal: its certificate has no value: {mismatches.reason}"
+        rows = self.known[f"{MATCHING}.rows"].value
+        return f"matching is not legal: {mismatches.value} of {rows} rows differ" if mismatches.value else ""
 
     def _check_arms(self, said: kinds.Arms) -> None:
         """Refuse an arm or a slope that the plan does not have."""

@@ -111,6 +111,22 @@ def rows_needed(
     return _fewest(lambda n1: _reaches(delta - bar, sd, n1, n2, level), lambda chance: chance >= power, n2, most)
 
 
+def rows_needed_in_each(
+    power: float, delta: float, bar: float, sd: float | None, level: float, most: int = MOST_ROWS
+) -> RowsNeeded:
+    """Smallest number of rows in each arm with which the chance to carry is at least `power` at a true saving `delta`.
+
+    For two arms that both still run; refused where σ is 0 or not known, never enough where `delta` is not above `bar`.
+    R18.
+    """
+    if not 0 < power < 1:
+        raise ValueError(f"power {power}; expected a chance between 0 and 1.")
+    reason = _lacking_sd(sd)
+    if reason or delta <= bar:
+        return RowsNeeded(None, reason=reason or "never: the true saving is not above the bar")
+    return _fewest(lambda n: _reaches(delta - bar, sd, n, n, level), lambda chance: chance >= power, 0, most)
+
+
 def rows_for_half_width(
     half_width: float, sd: float | None, n2: int, level: float, most: int = MOST_ROWS
 ) -> RowsNeeded:

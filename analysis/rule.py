@@ -52,6 +52,7 @@ def rule_digest(plan: Plan) -> str:
         "constants": {name: constant.value for name, constant in plan.constants.items()},
         "verdict": plan.verdict.model_dump(exclude_defaults=True) if plan.verdict else None,
         "guards": [text for _, text in guards(plan)],
+        "rounding": plan.rounding,
         "rows": plan.rows.model_dump(exclude_defaults=True) if plan.rows else None,
     }
     text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -59,6 +60,8 @@ def rule_digest(plan: Plan) -> str:
 
 
 def _generated(plan: Plan) -> Iterator[Declaration]:
+    if plan.matching and plan.matching.certificate:
+        yield from _certificate(MATCHING, plan.matching.certificate)
     if plan.saving:
         yield from _savings(plan, plan.saving)
         yield from _balance(plan, plan.saving)
@@ -69,6 +72,29 @@ def _generated(plan: Plan) -> Iterator[Declaration]:
         yield from _task_time(plan, plan.saving)
     for lever in plan.lever:
         yield from _lever(lever)
+
+
+MATCHING = "matching"
+"""Whose certificate says whether tokens per step may be matched: `matching.calls`, `matching.mismatches`."""
+
+
+def _certificate(stem: str, where: str) -> Iterator[Declaration]:
+    """R11: how many calls and rows were compared byte for byte, how many differ, and what that bounds."""
+    table = {"table": "equality", "where": where}
+    yield {"id": f"{stem}.calls", "kind": "stat", **table, "stat": "count", "unit": "calls", "print": ",d"}
+    for name, column in (("rows", "rows"), ("mismatches", "mismatched_rows")):
+        shape = {"stat": "sum", "unit": "rows", "print": ",d"}
+        yield {"id": f"{stem}.{name}", "kind": "stat", **table, "column": column, **shape}
+    yield {
+        "id": f"{stem}.bound",
+        "kind": "proportion",
+        **table,
+        "column": "mismatched_rows > 0",
+        "method": "upper bound",
+        "scale": 100,
+        "unit": "%",
+        "print": ".2f",
+    }
 
 
 def _slopes(plan: Plan) -> list[str]:
@@ -335,8 +361,8 @@ def _lever(lever: Lever) -> Iterator[Declaration]:
             **shape,
         }
     reached = f"{saving}.lo" if lever.keep == "lower end" else saving
-    yield {
-        "id": f"{lever.id}.outcome",
-        "kind": "choice",
-        "cases": [{"when": f"{reached} >= {lever.bar}", "word": "kept"}, {"word": "parked"}],
-    }
+    cases = [{"when": f"{reached} >= {lever.bar}", "word": "kept"}, {"word": "parked"}]
+    if lever.certificate:
+        yield from _certificate(lever.id, lever.certificate)
+        cases.insert(0, {"when": f"{lever.id}.mismatches > 0", "word": "failed"})
+    yield {"id": f"{lever.id}.outcome", "kind": "choice", "cases": cases}

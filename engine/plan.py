@@ -82,8 +82,12 @@ class Matching(Strict):
     """The constant to which draws are shifted, tokens per verify step."""
     slopes: Annotated[dict[Annotated[str, Field(pattern=r"^\w+$")], Id], Field(min_length=1)]
     """Name of each slope and the constant that holds it, ms per token."""
-    legal: str = ""
-    """An expression over readings that must hold for matching to be legal: the change cannot alter the text."""
+    certificate: str = ""
+    """Which byte-equality checks (an expression over the table `equality`) prove that the change cannot alter the text.
+
+    Tokens per step may be matched only then: otherwise they are an effect of the change. One mismatch, or no check at
+    all, leaves every matched reading without value.
+    """
 
 
 class Saving(Strict):
@@ -123,6 +127,8 @@ class Lever(Strict):
     """Whether neighbouring pairs depend on each other; the interval then counts fewer of them."""
     reading: Id | None = None
     """A declared reading that holds the saving, in place of pairs."""
+    certificate: str = ""
+    """Which byte-equality checks (an expression over the table `equality`) it must pass: one mismatch fails it."""
     unit: str = "ms/verify step"
     print: str = ".3f"
 
@@ -217,6 +223,8 @@ class Plan(Strict):
     about: Text
     """One line: what this part is."""
     question: Question | None = None
+    rounding: Literal["half away from zero"] = "half away from zero"
+    """How figures are printed: on the decimal of the shortest representation, never −0."""
     constants: dict[Id, Constant] = {}
     tables: dict[str, str | TableSpec] = {}
     arms: dict[str, Arm] = {}
@@ -292,6 +300,14 @@ def _check_plan(plan: Plan, shown: str) -> None:
                 _check_constant(plan, getattr(plan.planning, key), f"{shown}: planning.{key}")
     for lever in plan.lever:
         _check_constant(plan, lever.bar, f"{shown}: lever {lever.id}.bar")
+    certificates = [("matching.certificate", plan.matching.certificate)] if plan.matching else []
+    certificates += [(f"lever {lever.id}.certificate", lever.certificate) for lever in plan.lever]
+    for where, certificate in certificates:
+        if certificate and "equality" not in plan.tables:
+            raise PlanError(
+                f"{shown}: {where}: {certificate!r} chooses records of the table `equality`, which the plan does not "
+                "have; expected it under [tables]. Add it."
+            )
     if LEVEL in plan.constants:
         _check_constant(plan, LEVEL, f"{shown}: constants.{LEVEL}")
         level = plan.constants[LEVEL].value

@@ -22,9 +22,12 @@ def measure(campaign: TriedCampaign, *, failing: bool = False) -> None:
     campaign.write("data/rows.csv", rows_csv(arms=ARMS))
     campaign.write("data/draws.csv", draws_csv(ARMS, draws=3))
     campaign.write("data/tasks.csv", tasks_csv(ARMS, draws=3))
-    if not failing:
-        campaign.write("data/tasks.csv", campaign.text("data/tasks.csv").replace("fail", "pass"))
-        campaign.change_cell("data/draws.csv", 0, "passes", lambda _: "2")
+    tasks = campaign.text("data/tasks.csv").replace("fail", "pass")
+    campaign.change_cell("data/draws.csv", 0, "passes", lambda _: "2")
+    if failing:
+        tasks = tasks.replace("2,1,task-2,agentic,pass", "2,1,task-2,agentic,fail")
+        campaign.change_cell("data/draws.csv", 3, "passes", lambda _: "1")
+    campaign.write("data/tasks.csv", tasks)
 
 
 def test_every_file_that_was_written_is_told(campaign):
@@ -72,7 +75,7 @@ def test_skeleton_gives_a_verdict_with_rows(campaign):
 
 
 def test_guard_of_the_skeleton_holds(campaign):
-    """A failed task holds the verdict."""
+    """An agentic task that fails with the change holds the verdict."""
     measure(campaign, failing=True)
     campaign.notes("build", "1")
     assert "fixed beforehand: held." in campaign.body
