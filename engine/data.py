@@ -101,7 +101,7 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
             )
     if plan.rows is None:
         return
-    _check_order(plan.rows, _of_this_plan(plan, rows), shown["rows"])
+    _check_order(plan.rows, rows_of(plan, rows), shown["rows"])
     if "draws" in tables:
         complete = set(planned_rows(plan, rows)["row"])
         per_row = tables["draws"].groupby("row").size()
@@ -115,11 +115,11 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
 
 def planned_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
     """The complete rows that ran under this plan (no yardstick row), in the order of their start."""
-    ran = _of_this_plan(plan, rows)
+    ran = rows_of(plan, rows)
     return ran[ran["state"] == "complete"]
 
 
-def _of_this_plan(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
+def rows_of(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that ran under this plan, in the order of their start."""
     earlier = [name for name, arm in plan.arms.items() if arm.earlier]
     return rows[~rows["arm"].isin(earlier)].sort_values("started", kind="stable")
@@ -154,7 +154,7 @@ def _check_plan_hash(plan: Plan, folder: Path, tables: Mapping[str, pd.DataFrame
     """Refuse rows that say that they ran under another plan."""
     if "rows" not in tables or not (folder / "plan.toml").is_file():
         return
-    ran = _of_this_plan(plan, tables["rows"])
+    ran = rows_of(plan, tables["rows"])
     expected = sha256_of(folder / "plan.toml")
     for row in ran[ran["plan_sha256"].notna() & (ran["plan_sha256"] != expected)].itertuples():
         raise RecordError(

@@ -412,9 +412,9 @@ def test_parquet_number_that_is_not_finite_is_refused(tmp_path, bad, schema):
 
 
 def test_parquet_null_is_refused(tmp_path):
-    """A null where a value must be is refused with how many there are."""
+    """A null where a value must be is refused with the number of its record."""
     said = parquet_refusal(tmp_path, step_time_ms=pa.array([None, 1.0]))
-    assert said.startswith("data/samples.parquet: step_time_ms is empty in 1 records; expected a finite number")
+    assert said.startswith("data/samples.parquet: record 1: step_time_ms is empty; expected a finite number")
 
 
 def test_parquet_nulls_of_optional_columns_are_missing_values(tmp_path):
