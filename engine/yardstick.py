@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from campaign.engine.aggregate import read_records
 from campaign.engine.errors import RecordError
-from campaign.engine.files import digest_of, sha256_of
+from campaign.engine.files import digest_of
 from campaign.engine.plan import Plan, read_plan
-from campaign.engine.tables import read_table
 from campaign.kernels.errors import nearest
 
 YARDSTICK_TABLES = ("rows", "draws", "tasks", "power")
@@ -31,9 +31,9 @@ def add_yardstick(
     found = {}
     for table in YARDSTICK_TABLES:
         if table in its_plan.tables:
-            file, schema = its_plan.table(table)
-            found[table] = read_table(home / file, schema, show(home / file))
-            digests[f"../{source.part}/{file}"] = sha256_of(home / file)
+            read = read_records(*its_plan.table(table), home, show)
+            found[table] = read.table
+            digests |= {f"../{source.part}/{file}": sha256 for file, sha256 in read.digests.items()}
     digest = digest_of(digests)
     if digest != source.sha256:
         raise RecordError(
@@ -47,6 +47,7 @@ def add_yardstick(
             f"{', '.join(arms) or 'none'}.{nearest(source.arm, arms)} Correct the arm."
         )
     rows = found["rows"][(found["rows"]["arm"] == source.arm) & (found["rows"]["state"] == "complete")]
+    _refuse_the_same_again(f"{source.part}/" + rows["row"], tables, where)
     for table, frame in found.items():
         if table not in tables:
             continue
@@ -56,3 +57,13 @@ def add_yardstick(
             chosen["arm"] = name
         tables[table] = pd.concat([chosen, tables[table]], ignore_index=True)
     return digests
+
+
+def _refuse_the_same_again(names: pd.Series, tables: dict[str, pd.DataFrame], where: str) -> None:
+    """Refuse rows that are there already: each would count twice."""
+    again = sorted(set(names) & set(tables["rows"]["row"])) if "rows" in tables else []
+    if again:
+        raise RecordError(
+            f"{where}: row {again[0]} is there already, of another arm or among the part's own; expected each row of a "
+            "yardstick once. Take one of the two arms out, or rename the row."
+        )

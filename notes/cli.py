@@ -149,10 +149,10 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, note: s
     from campaign.notes.sources import check_before_seal
 
     found = campaign.part(part)
-    what = check_before_seal(found, measured=origin == "measured")
     history = open_history(campaign.root)
     if commit:
         require_history(history, "A seal").require_can_commit()
+    what = check_before_seal(found, measured=origin == "measured")
     moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
     made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note, rule_sha256=what.digest)  # type: ignore[arg-type]
     write_seal(found, made)
@@ -180,22 +180,42 @@ def run(campaign: Campaign, part: str) -> int:
 @_command(
     _part,
     click.option("--json", "as_json", is_flag=True, help="Everything that readings.json holds, freshly computed."),
-    click.option("--all", "everything", is_flag=True, help="Every member of long families."),
+    click.option("--all", "everything", is_flag=True, help="Every member of long families, every rounded number."),
+    click.option(
+        "--robustness",
+        is_flag=True,
+        help="In place of the readings: the compared rows read in other ways. It never decides.",
+    ),
+    click.option("--interim", is_flag=True, help="Look before the last planned row; the look is logged for good."),
+    click.option("--because", metavar="TEXT", help="Why you look, where the plan provides for no look."),
 )
-def read(campaign: Campaign, part: str, as_json: bool, everything: bool) -> None:
-    """Compute a part's readings from its data and print them; nothing is written."""
-    from campaign.notes.build import readings_json
-    from campaign.notes.readout import readout
-    from campaign.notes.sources import load
+def read(
+    campaign: Campaign, part: str, as_json: bool, everything: bool, robustness: bool, interim: bool, because: str | None
+) -> None:
+    """Compute a part's readings from its data and print them; nothing is written but the log of a look.
 
-    sources = load(campaign.part(part))
+    While planned rows are missing only their number is shown, unless --interim logs a look at those that are there.
+    """
+    from campaign.notes.build import readings_json
+    from campaign.notes.errors import UsageError
+    from campaign.notes.look_log import log_look
+    from campaign.notes.panel import panel_json, panel_text
+    from campaign.notes.readout import logged_text, readout
+    from campaign.notes.sources import load
+    from campaign.notes.terminal import columns
+
+    if because and not interim:
+        raise UsageError("--because says why you look before the last row; expected --interim with it. Add it.")
+    found = campaign.part(part)
+    sources = load(found)
+    if interim:
+        look = log_look(found, sources.plan, sources.data, datetime.now(UTC), because or "")
+        click.echo(logged_text(found, look) + "\n", err=as_json)
+        sources = load(found)
     if as_json:
-        click.echo(readings_json(sources), nl=False)
-        return
-    click.echo(f"{sources.part.title}: {sources.facts.post.title}")
-    click.echo(f"data: {sources.data.origin}, sha256 {sources.data.digest[:12]}")
-    click.echo()
-    click.echo(readout(sources, everything=everything))
+        click.echo(panel_json(sources) if robustness else readings_json(sources), nl=False)
+    else:
+        click.echo((panel_text if robustness else readout)(sources, columns(), everything=everything))
 
 
 @_command(_part)

@@ -56,7 +56,12 @@ def _empty_tables(plan: str) -> dict[str, bytes]:
     tables = tomllib.loads(plan).get("tables", {})
     files = {}
     for name, said in tables.items():
-        file = said if isinstance(said, str) else said["file"]
-        columns = KNOWN[name]["columns"] if isinstance(said, str) else said["columns"]
-        files[file] = empty_table(columns, Path(file).suffix)
+        if isinstance(said, str):
+            said = {"file": said, "columns": KNOWN[name]["columns"]}
+        file = said["file"].replace("*", "none")
+        files[file] = empty_table(said["columns"], Path(file).suffix)
+        if "rest" in said:
+            summed = {*said.get("sums", ()), said.get("count")}
+            rest = {column: kind for column, kind in KNOWN[name]["columns"].items() if column not in summed}
+            files[said["rest"]] = empty_table(rest, Path(said["rest"]).suffix)
     return files

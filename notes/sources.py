@@ -11,7 +11,7 @@ from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rows import served_tables
 from campaign.analysis.rule import rule_digest
 from campaign.analysis.rule_check import problems
-from campaign.engine.data import Data, read_data
+from campaign.engine.data import Data, read_data, rows_of
 from campaign.engine.plan import Plan, read_plan
 from campaign.notes.corrections import Caused, caused
 from campaign.notes.credits import credit_readings, read_credits
@@ -207,7 +207,7 @@ def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
 
     Rows that ran under the plan are left out: what they say must not shape it.
     """
-    if not all((part.folder / plan.table(name)[0]).is_file() for name in plan.tables):
+    if not _all_there(plan, part):
         plan = plan.model_copy(update={"tables": {}})
     data = read_data(plan, part.folder, part.show)
     tables = dict(data.tables)
@@ -217,12 +217,24 @@ def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
     return served_tables(plan, replace(data, tables=tables))
 
 
+def _all_there(plan: Plan, part: Part) -> bool:
+    """Whether every table of the plan has a file."""
+    return all(any(part.folder.glob(plan.table(name)[0])) for name in plan.tables)
+
+
 def check_before_seal(part: Part, *, measured: bool) -> Compiled:
     """What the plan compiles to; raises what makes it unfit to be sealed, tried on the tables that lie there."""
     plan = read_plan(part.plan, part.show(part.plan))
     found = compiled(part)
     if found.problems:
         raise UsageError("; ".join(found.problems))
-    if read_seal(part) is None and all((part.folder / plan.table(name)[0]).is_file() for name in plan.tables):
-        load(part)
+    if read_seal(part) is None and _all_there(plan, part):
+        sources = load(part)
+        ran = rows_of(plan, sources.data.tables["rows"]) if "rows" in sources.data.tables else ()
+        if measured and sources.data.origin == "measured" and len(ran):
+            raise UsageError(
+                f"{part.show(part.data / 'rows.csv')}: {len(ran)} rows are there already; expected none before the "
+                "seal of a measured part, which would refuse them for good. Take them out (earlier rows can be a "
+                "yardstick: an arm with `earlier`), or say with --origin stated that nothing proves their order."
+            )
     return found

@@ -255,12 +255,12 @@ def record_doubled(name: str) -> Callable[[TriedCampaign], None]:
 
 def sealed(campaign: TriedCampaign) -> None:
     """Nothing; the plan is then sealed now, after the rows that stand in the data."""
-    campaign.notes("seal", "1")
+    campaign.seal_before_rows()
 
 
 def sealed_and_changed(campaign: TriedCampaign) -> None:
     campaign.write(ROWS, rows_csv().replace("2026", "2099"))
-    campaign.notes("seal", "1")
+    campaign.seal_before_rows()
     replaced("plan.toml", "value = 0.1", "value = 0.2")(campaign)
 
 

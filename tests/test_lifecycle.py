@@ -103,16 +103,24 @@ def test_plan_that_cannot_be_computed_is_not_sealed(tmp_path, monkeypatch):
 def test_row_from_before_the_seal_is_refused(tmp_path, monkeypatch):
     """Measured rows come after the seal: an earlier one stops every command that reads it."""
     campaign = built_campaign(tmp_path, monkeypatch)
-    campaign.notes("seal", "1")
+    campaign.seal_before_rows()
     for command in ("read", "build", "check"):
         message = campaign.notes(command, "1", exit=2).stderr
         assert "row 1 started 2026-11-06T04:00:00+00:00, before the plan was sealed on" in message
 
 
+def test_rows_that_are_there_already_are_told_at_the_seal(tmp_path, monkeypatch):
+    """A seal that would refuse its rows for good is not made."""
+    campaign = built_campaign(tmp_path, monkeypatch)
+    before = campaign.tree()
+    assert "rows.csv: 4 rows are there already" in campaign.notes("seal", "1", exit=2).stderr
+    assert campaign.tree() == before
+
+
 def test_part_is_sealed_once(tmp_path, monkeypatch):
     """A second seal is refused and changes nothing."""
     campaign = built_campaign(tmp_path, monkeypatch)
-    campaign.notes("seal", "1")
+    campaign.seal_before_rows()
     before = campaign.tree()
     assert "sealed already" in campaign.notes("seal", "1", exit=2).stderr
     assert campaign.tree() == before
@@ -528,6 +536,9 @@ def test_command_that_cannot_commit_writes_nothing(tmp_path, monkeypatch, comman
     """Where git would not commit, no file is left half done, and the same command works once that is mended."""
     made = published_campaign if command is CORRECT else built_campaign
     campaign = made(tmp_path, monkeypatch)
+    if command[0] == "seal":
+        for name in ("rows", "draws", "tasks"):
+            campaign.write(f"data/{name}.csv", campaign.text(f"data/{name}.csv").partition("\n")[0] + "\n")
     before = campaign.tree()
     with monkeypatch.context() as inner:
         if trouble == "nobody":

@@ -41,7 +41,7 @@ def test_corrections_are_counted(tmp_path, monkeypatch):
 def test_sealed_draft_is_listed(campaign):
     """A seal shows in the state."""
     campaign.write("data/rows.csv", campaign.text("data/rows.csv").replace("2026", "2099"))
-    campaign.notes("seal", "1")
+    campaign.seal_before_rows()
     assert "draft, sealed" in row(campaign, "part-1")
 
 
