@@ -3,8 +3,10 @@
 import json
 
 from campaign.analysis.checks import SEED, Check, Panel
+from campaign.analysis.intervals import Estimate
 from campaign.analysis.robustness import robustness
 from campaign.notes.quote import format_value
+from campaign.notes.readout import heading
 from campaign.notes.sources import Sources
 from campaign.notes.terminal import Line, grid, wrapped
 
@@ -14,21 +16,21 @@ USUAL = ".3f"
 DIFFERS = "≠"
 
 
-def panel_of(sources: Sources) -> Panel:
-    """The panel of a part."""
-    return robustness(sources.plan, sources.data, sources.readings)
-
-
 def panel_json(sources: Sources) -> str:
     """The panel as JSON, every number unrounded."""
-    said = {"part": sources.part.name, "data": sources.data.digest, **panel_of(sources).to_json()}
+    said = {"part": sources.part.name, "data": sources.data.digest, **_panel(sources).to_json()}
     return json.dumps(said, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def panel_text(panel: Panel, width: int) -> str:
-    """Every check below its heading, at most `width` columns wide, and which of them differ from the verdict."""
+def panel_text(sources: Sources, width: int, *, everything: bool = False) -> str:
+    """Every check below its heading, at most `width` columns wide, and which of them differ from the verdict.
+
+    With `everything` also what each check gives for each slope, row and part.
+    """
+    head = "\n".join(heading(sources, width))
+    panel = _panel(sources)
     if panel.deciding is None:
-        return f"robustness: {panel.reason}"
+        return f"{head}\n\n{panel.reason[:1].upper()}{panel.reason[1:]}."
     one = panel.deciding
     value = _printed(panel, one.value, panel.unit) if one.value is not None else f"not resolved: {one.reason}"
     what = f"{one.reading} = {value} {panel.unit}".rstrip() + (f", {one.band}" if one.band else "")
@@ -40,15 +42,16 @@ def panel_text(panel: Panel, width: int) -> str:
         opening += " Along several slopes, the least favourable one is shown."
     if any("drawn" in warning for check in panel.checks for warning in check.warnings):
         opening += f" What is drawn is drawn with seed {SEED}."
-    blocks = ["\n".join(wrapped(opening, width))]
+    blocks = [head, "\n".join(wrapped(opening, width))]
     head = ("check", "value", f"interval, {one.level:g} %", "p", "unit", "reads")
     lines: list[Line] = []
     group = ""
     for check in panel.checks:
         if check.method.group != group:
             group = check.method.group
-            lines.append(Line((f"{group}:",), text=" "))
+            lines.append(Line((group,)))
         lines.append(_line(panel, check))
+        lines += [_detail(panel, check, *one) for one in check.details] if everything else []
     blocks.append(grid(head, lines, width, right=(1, 2, 3)))
     blocks.append("\n".join(_flips(panel, width)))
     return "\n\n".join(blocks)
@@ -56,20 +59,36 @@ def panel_text(panel: Panel, width: int) -> str:
 
 def _line(panel: Panel, check: Check) -> Line:
     name = f"  {check.what}"
-    remarks = tuple(remark for remark in (check.note, *check.warnings) if remark)
+    remarks = tuple(filter(None, ["; ".join(filter(None, [check.note, *check.warnings]))]))
     if check.reason:
-        return Line((name,), f"not resolved: {check.reason}", remarks)
+        return Line((name,), f"not run: {check.reason}", remarks)
     estimate = check.estimate
     value = _printed(panel, estimate.value, check.unit) if isinstance(estimate.value, int | float) else ""
-    interval = ""
-    if estimate.lo is not None and estimate.hi is not None:
-        interval = f"[{_printed(panel, estimate.lo, check.unit)}, {_printed(panel, estimate.hi, check.unit)}]"
+    interval = _interval(panel, estimate, check.unit)
     reads = check.band
     if check.flips:
         differs = [word for word in check.flips if word != "band"]
         reads = " ".join([DIFFERS, *filter(None, [check.band if "band" in check.flips else "", *differs])])
     unit = "" if check.unit == panel.unit else check.unit
     return Line((name, value, interval, _p(check.p), unit, reads), remarks=remarks)
+
+
+def _panel(sources: Sources) -> Panel:
+    return robustness(sources.plan, sources.data, sources.readings)
+
+
+def _detail(panel: Panel, check: Check, name: str, estimate: Estimate) -> Line:
+    if not isinstance(estimate.value, int | float):
+        return Line((f"      {name}",), f"not run: {estimate.reason}")
+    return Line(
+        (f"      {name}", _printed(panel, float(estimate.value), ""), _interval(panel, estimate, ""), "", "", "")
+    )
+
+
+def _interval(panel: Panel, estimate: Estimate, unit: str) -> str:
+    if estimate.lo is None or estimate.hi is None:
+        return ""
+    return f"[{_printed(panel, estimate.lo, unit)}, {_printed(panel, estimate.hi, unit)}]"
 
 
 def _flips(panel: Panel, width: int) -> list[str]:

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NARROWEST, USUAL, WIDEST = 60, 100, 160
+NARROWEST, USUAL, WIDEST = 80, 100, 160
 """Columns: what a table needs, what is taken where nobody says, and what a line of text may have."""
 GAP = 2
 INDENT = 4
@@ -21,7 +21,7 @@ class Line:
     """One line of a grid."""
 
     cells: tuple[str, ...]
-    """A cell for each column; with `text` the first one alone."""
+    """A cell for each column; the first one alone where `text` takes the place of the others, or for a heading."""
     text: str = ""
     """What takes the place of the other cells."""
     remarks: tuple[str, ...] = ()
@@ -33,9 +33,9 @@ def grid(head: Sequence[str], lines: Sequence[Line], width: int, right: Sequence
 
     A first cell that is too long has a line of its own.
     """
-    full = [line.cells for line in lines if not line.text]
+    full = [line.cells for line in lines if len(line.cells) > 1]
     widths = [max([len(name), *(len(cells[i]) for cells in full)]) for i, name in enumerate(head)]
-    first = max([len(head[0]), *(len(line.cells[0]) for line in lines)])
+    first = max([len(head[0]), *(len(line.cells[0]) for line in lines if len(line.cells) > 1 or line.text)])
     rest = sum(widths[1:]) + GAP * (len(head) - 1)
     widths[0] = min(first, max(width - rest, INDENT))
 
@@ -46,6 +46,9 @@ def grid(head: Sequence[str], lines: Sequence[Line], width: int, right: Sequence
     shown = [joined(head), joined(["-" * one for one in widths])]
     for line in lines:
         start, cells = line.cells[0], line.cells[1:]
+        if not cells and not line.text:
+            shown.append(start)
+            continue
         if len(start) > widths[0]:
             shown.append(start)
             start = ""
