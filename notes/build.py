@@ -18,6 +18,7 @@ from campaign.notes.history import sha256_of
 from campaign.notes.ledger import Ledger
 from campaign.notes.page import CorrectedPlace, render_page
 from campaign.notes.paths import Part
+from campaign.notes.plot_specs import declared_plots, unknown_plot
 from campaign.notes.post import Post, split
 from campaign.notes.publish import read_published
 from campaign.notes.quote import NOT_RESOLVED
@@ -87,13 +88,12 @@ def package_template(name: str) -> str | None:
 
 
 def context_of(sources: Sources, plots: dict[str, str]) -> dict[str, object]:
-    """What a template can use beside its functions: credits in order, the part, caused corrections, plots
-    and what is on them."""
-    declared = [spec.name for spec in plotting.declared_plots(sources.plan, sources.part)]
+    """What a template can use beside its functions: credits in order, the part, caused corrections, plots."""
+    declared = [spec.name for spec in declared_plots(sources.plan, sources.part)]
 
     def plot(name: str, alt: str) -> str:
         if name not in declared:
-            raise plotting.unknown_plot(name, declared)
+            raise unknown_plot(name, declared)
         if name not in plots:
             return f"*{NOT_RESOLVED}*"
         return f"![{alt}](plots/{name}.svg)"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from campaign.notes.layout import Box, Entry, arrange, marks_above, names_beside, plain, put, settle_names
+from campaign.notes.layout import Box, Entry, arrange, label_axes, marks_above, names_beside, plain, put, settle_names
 from campaign.notes.rows_plot import DOTS
 from campaign.notes.svg import INK, MUTED, STYLES, Drawn
 
@@ -55,17 +55,17 @@ class DriftPlot(Drawn):
 
         grid = [figure.add_subplot(len(self.panels), 1, number + 1) for number in range(len(self.panels))]
         figure.patch.set_visible(False)
-        for axes, panel in zip(grid, self.panels, strict=True):
+        heights = [_ROWS_POINTS, _AVERAGE_POINTS][: len(grid)]
+        for axes, panel, high in zip(grid, self.panels, heights, strict=True):
             self._draw_panel(axes, panel, single_rows=panel is self.panels[0])
-            axes.yaxis.set_major_locator(MaxNLocator(5))
-            axes.set_ylabel(panel.y_label, labelpad=6)
+            axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+            label_axes(axes, high, panel.y_label)
             axes.set_xlim(0.4, len(self.rows) + 0.6)
             axes.xaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 5, 10]))
             axes.tick_params(labelbottom=axes is grid[-1])
         grid[-1].set_xlabel("baseline rows in the order of start", labelpad=5)
         beside = [[(y, text, MUTED) for y, text in panel.names] for panel in self.panels]
         room = max(names_beside(axes, names) for axes, names in zip(grid, beside, strict=True))
-        heights = [_ROWS_POINTS, _AVERAGE_POINTS][: len(grid)]
         height = sum(heights) + _BETWEEN * (len(grid) - 1)
 
         def place(box: Box) -> None:
@@ -130,9 +130,7 @@ class DriftPlot(Drawn):
                     **DOTS,
                 )
         else:
-            axes.plot(
-                [x for x, _ in there], [y for _, y in there], color=INK, marker=".", linestyle="none", zorder=4
-            )
+            axes.plot([x for x, _ in there], [y for _, y in there], color=INK, marker=".", linestyle="none", zorder=4)
         for shift in panel.shifts:
             y = panel.points[shift]
             assert y is not None, "a point beyond limits has a value"

@@ -4,7 +4,7 @@ Lengths are points from the lower left corner of the figure, which has 72 of the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from campaign.notes.svg import GRID, INK, MUTED, TEXT_POINTS
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SMALL_POINTS = TEXT_POINTS - 1
+SMALL_POINTS = TEXT_POINTS - 0.5
 """Size of remarks and of the names of marks."""
 EDGE = 10.0
-_REMARK_LINE, _LEGEND_LINE, _MARK_LINE = 12.5, 16.0, 13.0
+_REMARK_LINE, _LEGEND_LINE, _MARK_LINE, _TITLE_LINE = 13.0, 16.0, 13.5, 17.0
+_TITLE = {"fontsize": TEXT_POINTS + 1.5, "fontweight": "bold"}
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,25 @@ def arrange(
     `place` puts the axes into the box that is left for them; `right` and `above` are room for names beside and over it.
     """
     width = figure.bbox.width
-    lines = [line for remark in remarks for line in wrapped(figure, remark, width - 2 * EDGE, SMALL_POINTS)]
+    lines = [line for remark in remarks for line in wrapped(figure, remark, width - 2 * EDGE)]
     rows = _flowed(figure, entries, width - 2 * EDGE)
+    titles = wrapped(figure, title, width - 2 * EDGE, **_TITLE)
+    over = above + 8 + (_LEGEND_LINE * len(rows) + 2) * bool(rows) + (_TITLE_LINE * len(titles) + 7) * bool(titles)
     under_lines = EDGE - 2 + _REMARK_LINE * len(lines) + (3 if lines else 0)
     # The room for the texts changes the plot, and the plot the texts of its axes: twice is enough.
     for _ in range(2):
         left, under = outside(axes)
         bottom = under_lines + under
         top = bottom + plot_height
-        height = top + above + 8 + (_LEGEND_LINE * len(rows) + 2) * bool(rows) + 24 * bool(title)
+        height = top + over
         figure.set_size_inches(width / 72, height / 72)
         place(Box(left + EDGE, bottom, width - right - EDGE - 4, top))
-    for number, line in enumerate(reversed(lines)):
-        _write(figure, EDGE, EDGE - 4 + _REMARK_LINE * number, line, fontsize=SMALL_POINTS, color=MUTED)
-    y = height - 24 * bool(title)
-    if title:
-        _write(figure, EDGE, y + 4, title, fontsize=TEXT_POINTS + 1.5, fontweight="bold")
+    for below, line in zip(reversed(range(len(lines))), lines, strict=True):
+        _write(figure, EDGE, EDGE - 4 + _REMARK_LINE * below, line, fontsize=SMALL_POINTS, color=MUTED)
+    y = height - 7 * bool(titles)
+    for line in titles:
+        y -= _TITLE_LINE
+        _write(figure, EDGE, y + 4, line, **_TITLE)
     for row in rows:
         y -= _LEGEND_LINE
         for x, entry in row:
@@ -121,29 +125,38 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return placed
 
 
-def text_width(figure: "Figure", text: str, points: float, **style: Any) -> float:
-    """How wide `text` is, in points."""
-    probe = figure.text(0, 0, text, fontsize=points, **style)
+def text_width(figure: "Figure", text: str, **style: Any) -> float:
+    """How wide `text` is; small where `style` says nothing else."""
+    probe = figure.text(0, 0, text, **{"fontsize": SMALL_POINTS} | style)
     width = float(probe.get_window_extent().width)
     probe.remove()
     return width
 
 
-def wrapped(figure: "Figure", text: str, width: float, points: float) -> list[str]:
+def wrapped(figure: "Figure", text: str, width: float, **style: Any) -> list[str]:
     """`text` in lines that are no wider than `width`, broken between words."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(figure, longer, points) <= width:
+        if lines and text_width(figure, longer, **style) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
+def label_axes(axes: "Axes", height: float, y_label: str, x_label: str = "") -> None:
+    """Nothing; the axes then have their labels, in several lines where one is longer than the axis."""
+    figure = _figure(axes)
+    axes.set_ylabel("\n".join(wrapped(figure, y_label, height, fontsize=TEXT_POINTS)), labelpad=6)
+    if x_label:
+        wide = 0.7 * figure.bbox.width
+        axes.set_xlabel("\n".join(wrapped(figure, x_label, wide, fontsize=TEXT_POINTS)), labelpad=6)
+
+
 def names_beside(axes: "Axes", names: Sequence[tuple[float, str, str]]) -> float:
     """The room that `names` (y, text, colour) need right of the axes; `settle_names` puts them there."""
-    return max((text_width(_figure(axes), text, SMALL_POINTS) for _, text, _ in names), default=-6.0) + 6
+    return max((text_width(_figure(axes), text) for _, text, _ in names), default=-6.0) + 6
 
 
 def settle_names(axes: "Axes", names: Sequence[tuple[float, str, str]]) -> None:
@@ -162,7 +175,7 @@ def marks_above(axes: "Axes", marks: Sequence[tuple[float, str, str]]) -> tuple[
     figure = _figure(axes)
     lines: list[list[tuple[float, float, str, str]]] = []
     for x, text, colour in sorted(marks):
-        wide = text_width(figure, text, SMALL_POINTS)
+        wide = text_width(figure, text)
         at = float(axes.transData.transform((x, 0))[0])
         start = min(max(at - wide / 2, axes.bbox.x0), axes.bbox.x1 - wide)
         line = next((line for line in lines if line[-1][0] + line[-1][1] + 8 <= start), None)
@@ -207,16 +220,20 @@ _KEY = 20.0
 
 
 def _flowed(figure: "Figure", entries: Sequence[Entry], width: float) -> list[list[tuple[float, Entry]]]:
-    """The entries with their x, in as many lines as they need."""
+    """The entries with their x, in as many lines as they need; one that is longer than a line goes on in the next."""
     rows: list[list[tuple[float, Entry]]] = []
     x = 0.0
     for entry in entries:
-        wide = _KEY + text_width(figure, entry.label, SMALL_POINTS) + 14
-        if not rows or x + wide - 14 > width + EDGE:
+        first, *more = wrapped(figure, entry.label, width - _KEY) or [""]
+        wide = _KEY + text_width(figure, first)
+        if not rows or more or x + wide > width + EDGE:
             rows.append([])
             x = EDGE
-        rows[-1].append((x, entry))
-        x += wide
+        rows[-1].append((x, replace(entry, label=first)))
+        x += wide + 14
+        for line in more:
+            rows.append([(EDGE, Entry(line, {}))])
+            x = EDGE + width
     return rows
 
 
@@ -226,7 +243,9 @@ def _draw_entry(figure: "Figure", x: float, y: float, entry: Entry) -> None:
     from matplotlib.transforms import IdentityTransform
 
     at = IdentityTransform()
-    if entry.filled:
+    if not entry.style:
+        pass  # the rest of a long name
+    elif entry.filled:
         figure.add_artist(Rectangle((x, y - 1), 15, 9, transform=at, linewidth=0, **entry.style))
     else:
         xs = [x, x + 15] if entry.style.get("linestyle", "none") != "none" else [x + 7.5]

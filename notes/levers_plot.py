@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from campaign.notes.layout import SMALL_POINTS, Entry, arrange, put, text_width, wrapped
+from campaign.notes.layout import SMALL_POINTS, Box, Entry, arrange, put, text_width, wrapped
 from campaign.notes.svg import GRID, INK, MUTED, STYLES, Drawn
 
 if TYPE_CHECKING:
@@ -60,20 +60,22 @@ class LeversPlot(Drawn):
             _draw_lever(axes, place, lever)
         axes.set_ylim(len(self.levers) - 0.4, -0.6)
         axes.margins(x=0.06)
-        names = [
-            "\n".join(wrapped(figure, lever.label, _NAMES_SHARE * figure.bbox.width, SMALL_POINTS + 0.5))
-            for lever in self.levers
-        ]
-        axes.set_yticks(range(len(self.levers)), names, fontsize=SMALL_POINTS + 0.5)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.set_xlabel(self.x_label, labelpad=6)
+        names = ["\n".join(wrapped(figure, lever.label, _NAMES_SHARE * figure.bbox.width)) for lever in self.levers]
+        axes.set_yticks(range(len(self.levers)), names, fontsize=SMALL_POINTS)
+        axes.set_xlabel("\n".join(wrapped(figure, self.x_label, 0.6 * figure.bbox.width)), labelpad=6)
         beside = [f"{lever.said} {lever.outcome}".strip() for lever in self.levers]
-        room = max(text_width(figure, text, SMALL_POINTS, fontweight="bold") for text in beside) + 8
+        room = max(text_width(figure, text, fontweight="bold") for text in beside) + 8
+
+        def place(box: Box) -> None:
+            put(axes, box)
+            most = max(2, int((box.right - box.left) // 52))
+            axes.xaxis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+
         lines = max(name.count("\n") + 1 for name in names)
         arrange(
             figure,
             [axes],
-            lambda box: put(axes, box),
+            place,
             max(_ROW_POINTS, 13.0 * lines + 8) * len(self.levers) + 6,
             title=self.title,
             entries=self._entries(),
@@ -99,7 +101,7 @@ class LeversPlot(Drawn):
         entries = [Entry(word, _dot(word)) for word in ("kept", "parked") if word in outcomes]
         if any(lever.lo is not None for lever in self.levers):
             entries.append(Entry(self.interval, {"color": _COLOUR, "linestyle": "-", "linewidth": 1.7}))
-        return [*entries, Entry("its bar", _BAR)]
+        return [*entries, Entry("its bar", _BAR | {"markersize": 11.0})]
 
 
 _BAR: dict[str, Any] = {
@@ -130,7 +132,5 @@ def _draw_lever(axes: "Axes", place: int, lever: LeverRow) -> None:
         return
     if lever.lo is not None and lever.hi is not None:
         ends = [[lever.value - lever.lo], [lever.hi - lever.value]]
-        axes.errorbar(
-            lever.value, place, xerr=ends, fmt="none", ecolor=_COLOUR, elinewidth=1.7, capsize=3.5, zorder=3
-        )
+        axes.errorbar(lever.value, place, xerr=ends, fmt="none", ecolor=_COLOUR, elinewidth=1.7, capsize=3.5, zorder=3)
     axes.plot(lever.value, place, zorder=4, **_dot(lever.outcome))

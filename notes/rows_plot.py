@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from campaign.notes.dates import MONTHS
-from campaign.notes.layout import Box, Entry, arrange, plain, put
+from campaign.notes.layout import Box, Entry, arrange, label_axes, plain, put
 from campaign.notes.svg import MUTED, STYLES, Drawn
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class RowsPlot(Drawn):
         for axes, (first, last) in zip(grid, panels, strict=True):
             room = max((last - first) * 0.06, 480.0)
             axes.set_xlim(first - room, last + room)
-            axes.set_ylim(low, high)
+            axes.set_ylim(low - (0.08 * (high - low) if self.voids else 0.0), high)
             axes.set_xlabel(_days(first, last), labelpad=5)
             if axes is not grid[0]:
                 axes.tick_params(labelleft=False)
-        grid[0].set_ylabel(self.y_label, labelpad=6)
+        label_axes(grid[0], _PLOT_POINTS, self.y_label)
         shares = [max(last - first, 0.4 * (panels[-1][1] - panels[0][0]) / len(panels), 1.0) for first, last in panels]
         shares = _at_least([share / sum(shares) for share in shares], 0.62 / len(panels))
 
@@ -84,9 +84,7 @@ class RowsPlot(Drawn):
         ]
         if self.voids:
             entries.append(Entry("void row", _VOID))
-        arrange(
-            figure, grid, place, _PLOT_POINTS, title=self.title, entries=entries, remarks=self.remarks, right=2
-        )
+        arrange(figure, grid, place, _PLOT_POINTS, title=self.title, entries=entries, remarks=self.remarks, right=2)
 
     def _draw_panel(self, axes: "Axes") -> None:
         plain(axes)
@@ -98,7 +96,7 @@ class RowsPlot(Drawn):
             colour, marker = STYLES[arm.style]
             axes.plot(arm.starts, arm.values, color=colour, marker=marker, linestyle="none", zorder=3, **DOTS)
         if self.voids:
-            axes.plot(self.voids, [0.035] * len(self.voids), transform=axes.get_xaxis_transform(), zorder=3, **_VOID)
+            axes.plot(self.voids, [0.05] * len(self.voids), transform=axes.get_xaxis_transform(), zorder=3, **_VOID)
 
 
 _VOID: dict[str, Any] = {

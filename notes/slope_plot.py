@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from campaign.notes.layout import Entry, arrange, marks_above, names_beside, plain, put, settle_names
+from campaign.notes.layout import Entry, arrange, label_axes, marks_above, names_beside, plain, put, settle_names
 from campaign.notes.rows_plot import DOTS
 from campaign.notes.svg import INK, MUTED, STYLES, Drawn
 
@@ -81,9 +81,8 @@ class SlopePlot(Drawn):
         if not (self.values or resolved):
             _bars_only(axes, [y for y, _ in self.bars])
         axes.margins(y=0.08)
-        axes.yaxis.set_major_locator(MaxNLocator(7))
-        axes.set_xlabel(self.x_label, labelpad=6)
-        axes.set_ylabel(self.y_label, labelpad=6)
+        axes.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+        label_axes(axes, _PLOT_POINTS, self.y_label, self.x_label)
         beside = [(y, label, _BAR) for y, label in self.bars]
         above = [(mark.at, mark.label, INK) for mark in self.marks]
         above += [(flip.at, flip.label, _BAR) for flip in self.flips]

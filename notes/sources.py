@@ -20,7 +20,7 @@ from campaign.notes.facts import Facts, fact_readings, read_facts
 from campaign.notes.look_log import looks_of
 from campaign.notes.paths import Part
 from campaign.notes.plan_text import plan_text, power_text
-from campaign.notes.plotting import plot_readings
+from campaign.notes.plotting import declared_plots, plot_readings
 from campaign.notes.publish import read_published
 from campaign.notes.render import render
 from campaign.notes.seal import Seal, read_seal, require_sealed_plan
@@ -194,6 +194,7 @@ def compiled(part: Part) -> Compiled:
     """What the part's plan compiles to; what is wrong with the plan itself is raised."""
     shown = part.show(part.plan)
     plan = read_plan(part.plan, shown)
+    declared_plots(plan, part)
     tables = _tables_there(plan, part)
     title = f"{part.title}: {plan.about}"
     tasks = int(tables["tasks"]["task"].nunique()) if "tasks" in tables and len(tables["tasks"]) else None

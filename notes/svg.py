@@ -156,7 +156,8 @@ def _without_bare_groups(svg: str) -> str:
         bare.append(tag[0] == "<g>")
         return "" if bare[-1] else tag[0]
 
-    return re.sub(r"<g>|<g [^>]*>|</g>", keep, svg)
+    # Points outside their axes leave a group that is closed where it opens.
+    return re.sub(r"<g>|<g [^>]*>|</g>", keep, re.sub(r"<g [^>]*/>\s*", "", svg))
 
 
 def _font(found: "re.Match[str]") -> str:

@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from campaign.notes.errors import TemplateError
-from campaign.notes.plots import LinePlot, Series, line_plot, points_digest, read_digest
+from campaign.notes.plots import LinePlot, Series, line_plot, points_digest
+from campaign.notes.svg import STYLES, read_digest
 
 SVG = "{http://www.w3.org/2000/svg}"
 X = (4096.0, 8192.0, 16384.0)
@@ -185,13 +186,12 @@ def test_few_points_have_bars_and_many_a_band():
 
 def test_every_series_colour_can_be_read_on_white():
     """A name in its line's colour has a contrast of at least 4.5 on the card."""
-    from campaign.notes.plots import _STYLES
 
     def light(channel: str) -> float:
         value = int(channel, 16) / 255
         return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
-    for colour, _ in _STYLES:
+    for colour, _ in STYLES:
         luminance = 0.2126 * light(colour[1:3]) + 0.7152 * light(colour[3:5]) + 0.0722 * light(colour[5:7])
         assert 1.05 / (luminance + 0.05) >= 4.5, colour
 
