@@ -1,7 +1,7 @@
-# `make` lists the targets. `make note` and `make test` set up what they need, in either order, from a fresh clone.
+# `make` lists the targets. Each sets up what it needs in the same .venv, in any order, from a fresh clone.
 #
 # Every target is phony: a folder notes/ exists, and build/ may.
-.PHONY: help note test measure check wheel pins clean
+.PHONY: help note test engine measure check wheel pins clean
 .DEFAULT_GOAL := help
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
@@ -30,15 +30,12 @@ test: .venv/.test ## run the linters, the layer contract and the tests
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n auto
 
+engine: .venv/.engine ## install the embedded engine too, with torch and its weights, so that its tests run
+	$(BIN)/python -P -m campaign.engine.weights
+
 measure: .venv/.engine ## measure Part 7's plan on this machine, in a campaign of its own in measured/ (some 20 minutes; resumes)
-	@set -eu; if [ ! -f $(MEASURED)/parts/part-7/seal.toml ]; then \
-	  rm -rf $(MEASURED); mkdir -p $(MEASURED)/parts/part-7/data; cp campaign.toml $(MEASURED)/; \
-	  cd parts/part-7; cp plan.toml facts.toml credits.toml post.md.j2 $(CURDIR)/$(MEASURED)/parts/part-7/; \
-	  cp data/README.md $(CURDIR)/$(MEASURED)/parts/part-7/data/; cd $(CURDIR)/$(MEASURED); \
-	  git init -q; git config user.name "$$(id -un)"; git config user.email "$$(id -un)@localhost"; \
-	  printf '/build/\n.measuring\n' > .gitignore; git add -A; git commit -qm "Plan"; $(CURDIR)/$(BIN)/notes seal part-7; \
-	fi
-	cd $(MEASURED) && $(CURDIR)/$(BIN)/notes run part-7
+	@$(call fresh_campaign,$(abspath $(MEASURED)))
+	cd $(MEASURED) && exec $(CURDIR)/$(BIN)/notes run part-7
 	cd $(MEASURED) && $(CURDIR)/$(BIN)/notes build part-7 && $(CURDIR)/$(BIN)/notes check part-7 && $(CURDIR)/$(BIN)/notes read part-7
 
 check: .venv/.core ## check the text of every part against its data
@@ -93,4 +90,25 @@ echo "Setting up .venv (once; it fetches some 150 MB the first time)"; \
 $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear .venv; \
 $(BIN)/python -m pip install -qq -c constraints.txt setuptools; \
 $(BIN)/python -m pip install -qq -c constraints.txt -c constraints-engine.txt --no-build-isolation -e '$(1)'
+endef
+
+# A campaign that is there is gone on with. A new one is made beside its place and moved there once its plan is sealed.
+define fresh_campaign
+set -eu; if [ -f $(1)/parts/part-7/seal.toml ]; then exit 0; fi; \
+if [ -e $(1) ]; then \
+  echo "make: $(1) is there, but holds no sealed part-7; expected a campaign of make measure, or nothing. Move it away." >&2; exit 2; \
+fi; \
+new=$(1).new; rm -rf "$$new"; mkdir -p "$$new/parts/part-7/data"; cp campaign.toml "$$new/"; \
+cd parts/part-7; cp plan.toml credits.toml post.md.j2 "$$new/parts/part-7/"; cp data/README.md "$$new/parts/part-7/data/"; \
+cores=$$($(CURDIR)/$(BIN)/python -c 'import os; print(os.cpu_count())'); \
+fact() { printf '/^.facts."%s"/,/^source/s/^value = .*/value = %s/' "$$1" "$$2"; }; \
+sed -e 's/^title = .*/title = "looking an n-gram up, on this machine"/' -e "s/^date = .*/date = $$(date -u +%F)/" \
+  -e "$$(fact machine.cores "$$cores")" \
+  -e "$$(fact beside '"What else the machine did meanwhile was not written down."')" \
+  -e "$$(fact made.by '"AI agents wrote the engine, the tasks and this note; the rows were run by make measure."')" \
+  facts.toml > "$$new/parts/part-7/facts.toml"; \
+cd "$$new"; git init -q; who=$$(id -un 2>/dev/null || echo nobody); \
+git config user.name "$$who"; git config user.email "$$who@localhost"; git config commit.gpgsign false; \
+printf '/build/\n.measuring\n' > .gitignore; git add -A; git commit -qm "Plan"; $(CURDIR)/$(BIN)/notes seal part-7; \
+mv "$$new" $(1)
 endef

@@ -15,18 +15,25 @@ it dies with the process that started it.
 
 - Always held by the kernel: no byte written to a file, no process, no thread, limits on resources, the end in time.
 - Held by the kernel where the measuring process is root: an unprivileged user, so that nothing that is not open to
-  everybody can be emptied, renamed or removed.
+  everybody can be emptied, renamed or removed, and no process of another user be signalled.
 - Held by the kernel where it offers Landlock (from 5.13 on, and not switched off): no file opened for writing, made,
   renamed or removed anywhere; nothing read but the scratch directory, the standard library and the system's
   libraries; from 6.7 on no TCP; from 6.12 on no signal to other processes.
-- Held by Python, with an audit hook: the same refusals with a clear message, and sockets of every kind. Anything but
-  a refused reading ends the run at once, so that no `except` hides it.
+- Held by the kernel where it offers seccomp (any Linux on x86_64 or aarch64 that does not switch it off): no socket of
+  any kind, no other program, no signal, no look into other processes, no file opened for writing, made, renamed,
+  removed or changed in its rights and times.
+- Held by Python, with an audit hook: the same refusals with a clear message. Anything but a refused reading ends the
+  run at once, so that no `except` hides it. It is there for the message: code that means to can switch it off.
 
-Not confined: code that gets around Python's audit hook can still look at names and sizes of files and use sockets
-other than TCP; without Landlock it can also read what its user may read, and make, empty or remove files that its
-user may. There is no namespace for network or processes. Caches and bandwidth of the machine are shared.
+None of it needs a namespace, so it holds inside containers too. Each process has what of this its machine offers:
+`Run.extras` says which of `landlock`, `unprivileged user` and `seccomp` held, and `optional_measures` asks once.
 
-Linux only. `Run.extras` says which of the optional measures held.
+Not confined: code that switches the audit hook off can still look at names and sizes of files that its user may look
+at. Without Landlock it can read what its user may read (a measuring process that is not root: all that its owner may);
+without seccomp it can use sockets other than TCP; without both it can make, empty or remove files that its user may,
+and signal its user's processes. Caches and bandwidth of the machine are shared.
+
+Linux only.
 """
 
 import contextlib
@@ -39,6 +46,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +98,7 @@ class Run:
     stopped: str
     """Why the run was stopped, or nothing."""
     extras: tuple[str, ...]
-    """Optional measures that held: `landlock`, `unprivileged user`."""
+    """Optional measures that held: `landlock`, `unprivileged user`, `seccomp`."""
 
     @property
     def succeeded(self) -> bool:
@@ -280,6 +288,15 @@ def run_python(scratch: Scratch, path: str, limits: Limits = Limits()) -> Run:
         stopped = "killed by the kernel"
     extras = tuple(filter(None, ready.removeprefix(b"ready ").decode().split(", ")))
     return Run(text, None if stopped else child.returncode, stopped, extras)
+
+
+def optional_measures(folder: Path) -> tuple[str, ...]:
+    """The optional measures that hold on this machine, found out with an empty file in a new directory of `folder`."""
+    with (
+        tempfile.TemporaryDirectory(prefix="measures-", dir=folder) as name,
+        Scratch.laid(Path(name) / "files", {"empty.py": ""}) as scratch,
+    ):
+        return run_python(scratch, "empty.py").extras
 
 
 def _follow(child: subprocess.Popen, told: int, limits: Limits) -> tuple[bytes, bytes, str]:

@@ -2,6 +2,11 @@
 
 The embedded engine meets this contract in-process; a vLLM server meets it through its API. Times are
 nanoseconds of one monotonic clock, the same for all steps of a row.
+
+A step's time is all that a token waits for: the forward pass, barring what a schema forbids, choosing tokens, taking
+back what was not confirmed, and the drafter's work (taking in the tokens, the prompt in the first step; proposing for
+the next step). Between two steps lies only the keeping of the record. Outside of steps, and part of a turn's model time
+only: the text of the prompt into tokens, the schema into a grammar, the prefill, tokens into text.
 """
 
 from collections.abc import Mapping, Sequence

@@ -102,8 +102,11 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
     if plan.rows is None:
         return
     _check_order(plan.rows, rows_of(plan, rows), shown["rows"])
+    complete = set(planned_rows(plan, rows)["row"])
+    if "tasks" in tables and "draws" in tables:
+        draws, tasks = (tables[name][tables[name]["row"].isin(complete)] for name in ("draws", "tasks"))
+        _check_tasks(draws, tasks, shown["tasks"])
     if "draws" in tables:
-        complete = set(planned_rows(plan, rows)["row"])
         per_row = tables["draws"].groupby("row").size()
         for row, draws in per_row.items():
             if row in complete and draws != plan.rows.draws:
@@ -111,6 +114,19 @@ def _check_against_plan(plan: Plan, tables: Mapping[str, pd.DataFrame], shown: M
                     f"{shown['draws']}: row {row} has {draws} draws; the plan has {plan.rows.draws} a row. "
                     "Complete the row, or mark it void with its reason."
                 )
+
+
+def _check_tasks(draws: pd.DataFrame, tasks: pd.DataFrame, shown: str) -> None:
+    """Refuse a draw without a record of some task: what was not recorded would count neither as failed nor as lost."""
+    every = set(tasks["task"])
+    found = {place: set(names) for place, names in tasks.groupby(["row", "draw"])["task"]}
+    for row, draw in zip(draws["row"], draws["draw"], strict=True):
+        lacking = sorted(every - found.get((row, draw), set()))
+        if lacking:
+            raise RecordError(
+                f"{shown}: row {row}, draw {draw} has no record of the task {lacking[0]}, which other draws have; "
+                "expected every draw to have each task with its outcome (an infrastructure error is one). Add it."
+            )
 
 
 def planned_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:

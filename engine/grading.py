@@ -1,12 +1,16 @@
 """Whether a task's work is right: small functions of the files that are there at the end and of the answer.
 
 A grader returns a grade for whatever the model left. What it raises is a fault of the harness, never the model's.
+
+Answers and files are compared whole: a sentence around the right word, or the right one beside a wrong one, is wrong.
+What does not count is how a text is set: white space around and within it, quotes around it, a full stop at its end,
+line ends in a file, the order and layout of JSON.
 """
 
 import json
-import secrets
+import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,9 @@ PASSED = Grade(True)
 
 Grader = Callable[[Files, str], Grade]
 
+Call = tuple[Sequence[float], Mapping[str, float]]
+"""The arguments of a call: by their place, and by their name."""
+
 
 def failed(reason: str) -> Grade:
     """The grade of work that is wrong for this reason."""
@@ -49,23 +56,28 @@ def all_of(*graders: Grader) -> Grader:
 
 
 def answer_is(wanted: str) -> Grader:
-    """Passes this answer and no other; white space around it does not count."""
+    """Passes this answer and no other, as `plain` compares them."""
 
     def grade(files: Files, answer: str) -> Grade:
-        return PASSED if answer.strip() == wanted else failed(f"the answer is {_short(answer)}, not {_short(wanted)}")
+        same = plain(answer) == plain(wanted)
+        return PASSED if same else failed(f"the answer is {_short(answer)}, not {_short(wanted)}")
 
     return grade
 
 
 def answer_holds(wanted: Mapping[str, Any]) -> Grader:
-    """Passes an answer that is this JSON object: the same keys and values of the same types, in any order."""
+    """Passes an answer that is this JSON object: the same keys and values of the same types, in any order.
+
+    Texts are compared as `plain` has them.
+    """
 
     def grade(files: Files, answer: str) -> Grade:
         try:
             found = strict_json(answer)
         except Refused:
             return failed(f"the answer is no JSON: {_short(answer)}")
-        return PASSED if _same(found, wanted) else failed(f"the answer is {_short(answer)}, not {_shown(wanted)}")
+        same = _same(_plain_value(found), _plain_value(wanted))
+        return PASSED if same else failed(f"the answer is {_short(answer)}, not {_shown(wanted)}")
 
     return grade
 
@@ -87,13 +99,25 @@ def only_changed(before: Mapping[str, str], *paths: str) -> Grader:
 
 
 def file_is(path: str, wanted: str) -> Grader:
-    """Passes a file with exactly this text; a line break at its end does not count."""
+    """Passes a file with this text; line ends, and white space at the end of lines and of the file, do not count."""
 
     def grade(files: Files, answer: str) -> Grade:
         found = files.get(path)
         if found is None:
             return failed(f"there is no text file {path}")
-        return PASSED if found.removesuffix("\n") == wanted.removesuffix("\n") else failed(f"{path} holds another text")
+        return PASSED if _lines(found) == _lines(wanted) else failed(f"{path} holds another text")
+
+    return grade
+
+
+def file_says(path: str, wanted: str) -> Grader:
+    """Passes a file that holds this and nothing else, as `plain` compares them."""
+
+    def grade(files: Files, answer: str) -> Grade:
+        found = files.get(path)
+        if found is None:
+            return failed(f"there is no text file {path}")
+        return PASSED if plain(found) == plain(wanted) else failed(f"{path} holds another text")
 
     return grade
 
@@ -114,32 +138,77 @@ def json_file_is(path: str, wanted: Any) -> Grader:
     return grade
 
 
-def check_runs(source: str, limits: Limits = Limits()) -> Grader:  # noqa: B008 (frozen)
-    """Passes files beside which the Python text `source` runs to its end.
+def calls_return(
+    module: str,
+    function: str,
+    calls: Sequence[Call],
+    wanted: Sequence[float],
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+) -> Grader:
+    """Passes files in which `function` of `module` returns these numbers for these calls, in order.
 
-    It runs confined, in a directory of its own, and the model never saw it. Its end is known by a word that is new for
-    every run and printed last: a file that ends the run early, with whatever status and output, has not printed it.
+    The calls run confined, in a directory of its own, and the model never saw them. What is wanted stays outside: the
+    process has only the arguments, so nothing that the file does to it (reading the check, ending it early, values that
+    are equal to everything) brings the right numbers, short of computing them.
     """
+    source = (
+        f"import json, {module}\n"
+        f"calls = json.loads({json.dumps(calls)!r})\n"
+        f"print()\nprint(json.dumps([{module}.{function}(*given, **named) for given, named in calls]))\n"
+    )
 
     def grade(files: Files, answer: str) -> Grade:
         if None in files.values():
             return failed("there is a file that is no plain text")
-        word = secrets.token_hex(16)
         with tempfile.TemporaryDirectory(prefix="grading-") as folder:
             laid = {path: text for path, text in files.items() if text is not None}
-            with Scratch.laid(Path(folder) / "files", laid | {CHECK: f"{source}\nprint({word!r})\n"}) as scratch:
+            with Scratch.laid(Path(folder) / "files", laid | {CHECK: source}) as scratch:
                 run = run_python(scratch, CHECK, limits)
         if run.stopped:
             return failed(f"the check was {run.stopped}")
         last = run.output.strip().rpartition("\n")[2]
-        if not run.succeeded or last != word:
+        if not run.succeeded:
             return failed(f"the check did not come to its end: {_short(last)}")
+        try:
+            found = strict_json(last)
+        except Refused:
+            found = None
+        if not isinstance(found, list) or len(found) != len(wanted):
+            return failed(f"the check did not come to its end: {_short(last)}")
+        for call, number, right in zip(calls, found, wanted, strict=True):
+            # Factors in another order may round differently.
+            if type(number) not in (int, float) or not math.isclose(number, right, rel_tol=1e-9):
+                return failed(f"{function} of {_shown(call)} returned {_short(_shown(number))}, not {right!r}")
         return PASSED
 
     return grade
 
 
 CHECK = "hidden_check.py"
+
+
+def plain(text: str) -> str:
+    """`text` as it is compared: runs of white space as one blank, none around it, nor quotes, nor a full stop."""
+    found = " ".join(text.split())
+    for quotes in ('""', "''", "``", "“”", "‘’"):
+        if len(found) > 1 and found[0] == quotes[0] and found[-1] == quotes[1]:
+            found = found[1:-1].strip()
+            break
+    return found.removesuffix(".")
+
+
+def _lines(text: str) -> str:
+    """`text` with line ends as Unix has them, and no white space at the ends of lines and of the text."""
+    return "\n".join(line.rstrip(" \t") for line in text.replace("\r\n", "\n").split("\n")).rstrip("\n")
+
+
+def _plain_value(value: Any) -> Any:
+    """The value with each text in it as `plain` has it; the keys stay as they are."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {key: _plain_value(below) for key, below in value.items()}
+    return [_plain_value(below) for below in value] if isinstance(value, list) else value
 
 
 def _same(found: Any, wanted: Any) -> bool:

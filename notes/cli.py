@@ -17,6 +17,8 @@ from campaign.notes.findings import CODES, Report
 from campaign.notes.paths import Campaign, Part
 
 OK, FINDINGS, WRONG_USE, CANNOT_TELL = 0, 1, 2, 3
+INTERRUPTED = 130
+"""As a shell says of a command that Ctrl-C ended."""
 
 EXIT_CODES = """\b
 Exit codes: 0 as it should be; 1 findings; 2 wrong use or unreadable input;
@@ -59,6 +61,9 @@ def _command(
                 sys.exit(WRONG_USE)
             except BrokenPipeError:
                 raise  # `notes read | head`: click ends quietly
+            except KeyboardInterrupt:
+                click.echo("notes: interrupted; what was written before stays. Run it again.", err=True)
+                sys.exit(INTERRUPTED)
             except OSError as wrong:
                 click.echo(
                     f"notes: {wrong.filename or ''}: {wrong.strerror}. Nothing was lost; mend it and run again.",

@@ -13,6 +13,7 @@ CODES = {
     "gone": "a place's reading is no longer declared",
     "stale": "a built file is not what the build gives now",
     "kept": "kept text, a seal or an entry was changed",
+    "rule": "a sealed plan compiles to another rule than at its seal",
     "nothing": "nothing to check was found, or less than before",
     "claim": "a comparing word that no claim binds",
 }

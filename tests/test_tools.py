@@ -400,6 +400,81 @@ print("end")
     assert (done.stdout, done.stderr, done.returncode) == ("end\n", "", 0)
 
 
+def test_the_kernel_refuses_calls_without_python(tmp_path):
+    """Where seccomp holds, sockets, signals, other programs and changed files are refused without the audit hook."""
+    (tmp_path / "open.txt").write_text("kept")
+    (tmp_path / "open.txt").chmod(0o666)
+    tmp_path.chmod(0o777)
+    source = f"""
+import importlib.util, os, socket, sys
+spec = importlib.util.spec_from_file_location("confined", {str(INSIDE)!r})
+confined = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(confined)
+confined.restrict_files = lambda *_: False  # as on a kernel without Landlock
+held = confined.confine({{"readable": [], "parent": os.getppid(), "memory_bytes": 2**28, "processor_seconds": 5}})
+for name, attempt in {{
+    "datagram": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+    "local": lambda: socket.socket(socket.AF_UNIX),
+    "pair": socket.socketpair,
+    "signal": lambda: os.kill(os.getpid(), 0),
+    "program": lambda: os.execv(sys.executable, [sys.executable, "-c", "print('ran')"]),
+    "opened": lambda: os.open("open.txt", os.O_WRONLY | os.O_TRUNC),
+    "removed": lambda: os.remove("open.txt"),
+    "renamed": lambda: os.rename("open.txt", "other.txt"),
+    "made": lambda: os.mkdir("made"),
+    "linked": lambda: os.symlink("open.txt", "link"),
+    "rights": lambda: os.chmod("open.txt", 0),
+    "times": lambda: os.utime("open.txt"),
+    "session": os.setsid,
+}}.items():
+    try:
+        attempt()
+        print(name)
+    except OSError:
+        pass
+print(held, open("open.txt").read())
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", source], cwd=tmp_path, capture_output=True, text=True)
+    if "seccomp" not in done.stdout:
+        pytest.skip(f"seccomp does not hold here: {done.stdout}{done.stderr}")
+    assert done.stdout.endswith("'seccomp'] kept\n") and "\n" not in done.stdout[:-1]
+
+
+def test_a_file_that_switches_the_hook_off_is_held_by_the_kernel(scratch):
+    """Code that finds the audit hook and empties it still signals nobody and writes nothing."""
+    source = """
+import gc, os, types
+for found in gc.get_objects():
+    if isinstance(found, types.FunctionType) and found.__name__ == "hook":
+        nothing = (lambda event, args: None).__code__
+        found.__code__ = nothing.replace(co_freevars=found.__code__.co_freevars)
+for attempt in (lambda: os.kill(os.getppid(), 0), lambda: open("mine.txt", "w"), lambda: open("/etc/passwd")):
+    try:
+        attempt()
+        print("went through")
+    except OSError as error:
+        print("refused")
+"""
+    run = ran(scratch, source)
+    if not {"landlock", "seccomp"} <= set(run.extras):
+        pytest.skip(f"only {run.extras} hold here")
+    assert run.output == "refused\n" * 3
+
+
+@pytest.mark.parametrize("name", ["_ctypes", "a._ctypes", "a.b._socket", "_xxsubinterpreters"])
+def test_refused_libraries_are_known_by_the_end_of_their_names(scratch, name):
+    """A library of the interpreter is refused whatever package it is said to lie in."""
+    run = ran(scratch, f"import _imp\nclass Spec: name = {name!r}; origin = {name!r}\n_imp.create_dynamic(Spec)\n")
+    assert (run.code, run.output) == (1, f"PermissionError: import {name} is not allowed here\n")
+
+
+def test_optional_measures_are_told(tmp_path):
+    """What a run's record says of the confinement is what held a file of its own, which is gone again."""
+    found = confinement.optional_measures(tmp_path)
+    assert set(found) <= {"landlock", "unprivileged user", "seccomp"}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_runs_where_the_confinement_fails(scratch, monkeypatch, tmp_path_factory):
     """A process that cannot be confined is a fault of the harness, and the file does not run."""
     broken = tmp_path_factory.mktemp("broken") / "confined.py"

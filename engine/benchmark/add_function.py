@@ -1,8 +1,10 @@
 """A new module with one function is written beside another of the same kind, and its check is run."""
 
+from itertools import product
+
 from campaign.engine.benchmark.solutions import answer, but, call
 from campaign.engine.benchmark.task import AGENTIC, EDITOR, Task, Turn, answer_schema
-from campaign.engine.grading import all_of, answer_holds, check_runs, only_changed
+from campaign.engine.grading import all_of, answer_holds, calls_return, only_changed
 from campaign.engine.tools import READ_FILE, RUN_PYTHON, WRITE_FILE
 
 SHAPES = """def square_area(side): return side * side
@@ -19,14 +21,8 @@ print("all volumes are right")
 """
 FILES = {"shapes.py": SHAPES, "check_volume.py": CHECK}
 
-HIDDEN = """import volume
-
-for a in (0, 1, 2.5, 7):
-    for b in (0, 3, 0.5):
-        for c in (1, 4, 6):
-            assert volume.box_volume(a, b, c) == a * b * c
-            assert volume.box_volume(width=a, height=b, depth=c) == a * b * c
-"""
+SIZES = list(product((0, 1, 2.5, 7), (0, 3, 0.5), (1, 4, 6)))
+CALLS = [*[(sizes, {}) for sizes in SIZES], *[((), {"width": a, "height": b, "depth": c}) for a, b, c in SIZES]]
 
 REFERENCE = (
     call(READ_FILE, path="shapes.py"),
@@ -57,7 +53,9 @@ TASK = Task(
         Turn("Copy the line that check_volume.py printed.", 40, answer_schema=answer_schema(printed="string")),
     ),
     grade=all_of(
-        only_changed(FILES, "volume.py"), check_runs(HIDDEN), answer_holds({"printed": "all volumes are right"})
+        only_changed(FILES, "volume.py"),
+        calls_return("volume", "box_volume", CALLS, [a * b * c for a, b, c in SIZES * 2]),
+        answer_holds({"printed": "all volumes are right"}),
     ),
     reference=REFERENCE,
     wrong={
@@ -72,6 +70,12 @@ TASK = Task(
         ),
         "parameters of other names": written("def box_volume(a, b, c): return a * b * c\n"),
         "a loop without end": written(ADDED + "\nwhile True: pass\n"),
+        "a value that is equal to every other": written(
+            "class E:\n    def __eq__(self, other): return True\n\ndef box_volume(width, height, depth): return E()\n"
+        ),
+        "the hidden check read and ended": written(
+            "import os\nsaid = open('hidden_check.py').read()\nprint(said.rpartition('print(')[2][:-2])\nos._exit(0)\n"
+        ),
         "an end before the check": written('print("all volumes are right")\nraise SystemExit(0)\n'),
         "the check made easy": written('print("all volumes are right")\n', "check_volume.py"),
         "in a fence": written(f"```python\n{ADDED}\n```"),

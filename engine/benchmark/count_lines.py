@@ -2,7 +2,7 @@
 
 from campaign.engine.benchmark.solutions import answer, but, call
 from campaign.engine.benchmark.task import AGENTIC, EDITOR, Task, Turn, answer_schema
-from campaign.engine.grading import all_of, answer_holds, file_is, only_changed
+from campaign.engine.grading import all_of, answer_holds, file_says, only_changed
 from campaign.engine.tools import LIST_FILES, READ_FILE, WRITE_FILE
 
 LOG = """08:00:01 INFO started the pump
@@ -43,7 +43,7 @@ TASK = Task(
         ),
         Turn("How many lines say ERROR?", 24, answer_schema=answer_schema(errors="integer")),
     ),
-    grade=all_of(file_is("count.txt", "2"), only_changed(FILES, "count.txt"), answer_holds({"errors": 2})),
+    grade=all_of(file_says("count.txt", "2"), only_changed(FILES, "count.txt"), answer_holds({"errors": 2})),
     reference=REFERENCE,
     wrong={
         "the right value in the wrong file": written("2\n", "counts.txt"),

@@ -49,7 +49,7 @@ TASK = Task(
             "half of the sentence": "The fog bell was cracked by the frost.",
             "one word more": BELL.replace("the old bell", "the old fog bell"),
             "the day before it": f"Tuesday. {BELL}",
-            "in quotes": f'"{BELL}"',
+            "two sentences of which one is right": f"I cleaned the lamp and wound the clock. {BELL}",
             "text behind the answer": f"{BELL} This is the sentence.",
             "an empty answer": "",
         }.items()
