@@ -1,7 +1,7 @@
 """Operating characteristics: how likely each verdict of a plan is, before its first row."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
@@ -11,7 +11,10 @@ from scipy import stats
 from campaign.analysis import power
 from campaign.analysis.compared import Compared, compared
 from campaign.analysis.constants import fixed
+from campaign.analysis.expressions import parse
+from campaign.analysis.interim import level_after
 from campaign.analysis.rows import ROW_VALUES
+from campaign.analysis.rule import declarations
 from campaign.engine.plan import Plan
 
 POWER = 0.8
@@ -89,8 +92,17 @@ def characteristics(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> Character
     if n_on < 1 or n_ref < 1 or n_on + n_ref < 3:
         return Characteristics(reason=f"need rows of both arms, have {n_on} and {n_ref}")
     n_day = order.count(said.same_day) if said.same_day and said.same_day != said.against else 0
+    if not _on_lower_end(plan, said):
+        return Characteristics(
+            reason=f"the verdict stands on {plan.verdict.reading}, and what is known here is how likely a lower end "
+            "reaches a bar"
+        )
+    earlier = {said.against: n_ref} if plan.arms[said.against].earlier else {}
+    said = replace(said, level=level_after(plan, len(order), said.level, earlier))
     limits = {guard.kind: float(known[guard.limit]) for guard in _guards(plan) if guard.limit}
     failures, runs = seen.agentic
+    task_runs = n_on * plan.rows.draws * _agentic_tasks(tables)
+    fails = float(stats.binom.sf(limits.get("agentic failures", 0), task_runs, failures / runs)) if runs else 0.0
     campaign = power.Campaign(
         sd=sd,
         n_on=n_on,
@@ -101,8 +113,9 @@ def characteristics(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> Character
         precedence=tuple(plan.verdict.precedence) if plan.verdict else (),
         n_day=n_day,
         drift_limit=limits.get("drift"),
-        task_runs=n_on * plan.rows.draws * _agentic_tasks(tables) if "agentic failures" in _kinds(plan) else 0,
-        failure=failures / runs if runs else 0.0,
+        # one run that fails where more would than the guard lets pass
+        task_runs=1 if "agentic failures" in _kinds(plan) else 0,
+        failure=fails,
     )
     words, chances = (), []
     for name, saving in _savings(said):
@@ -120,6 +133,20 @@ def characteristics(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> Character
         n_ref,
         tuple(_remarks(plan, said, campaign, seen)),
     )
+
+
+def _on_lower_end(plan: Plan, said: Compared) -> bool:
+    """Whether the verdict stands on the lower end of the saving's interval, or on the least of several."""
+    assert plan.verdict is not None, "what is compared is what a verdict stands on"
+    ends = {f"{name}.lo" for name in said.ids.values()}
+    reading = plan.verdict.reading
+    if reading in ends:
+        return True
+    declared = next((one for one in declarations(plan) if one.get("id") == reading), {})
+    if declared.get("kind") != "expr":
+        return False
+    inner = parse(str(declared["expr"]))
+    return set(inner.ids) <= ends and (len(inner.ids) == 1 or inner.text.startswith("min("))
 
 
 def _kinds(plan: Plan) -> set[str]:
@@ -177,9 +204,12 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
     n_on, n_ref, sd = campaign.n_on, campaign.n_ref, campaign.sd
     first = said.bars[0][0]
     bar = said.bar if said.bar is not None else 0.0
-    least = power.least_detectable(wanted, bar, sd, n_on, n_ref, said.level)
-    if least.value is not None:
+    at_the_bar = 0.5 - said.level / 200
+    least = power.least_detectable(wanted, bar, sd, n_on, n_ref, said.level) if wanted > at_the_bar else None
+    if least is not None and least.value is not None:
         yield f"{first} with a chance of {wanted:.0%} from a true saving of {least.value:.3g} on"
+    if said.against in plan.arms and plan.arms[said.against].earlier:
+        yield f"{said.against} ran on another day: no chance here and no interval counts what days differ by"
     goal = said.count if said.count is not None else 2 * bar
     if goal > bar:
         both_run = bool(plan.rows and said.against in plan.rows.order)
@@ -203,6 +233,13 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
     if "agentic failures" in _kinds(plan) and seen.agentic[1]:
         failures, runs = seen.agentic
         yield f"agentic runs: {failures} of {runs} failed in the yardstick; so often is assumed of the rows to come"
+    elif "agentic failures" in _kinds(plan):
+        yield "agentic runs: no earlier ones tell how often they fail; the table assumes that none does"
+    unasked = [guard.name for guard in _guards(plan) if guard.kind not in ("drift", "agentic failures")]
+    if unasked:
+        yield f"the table leaves out what these guards would hold or call confounded: {', '.join(unasked)}"
+    if plan.rows and plan.rows.look_after and plan.rows.boundary:
+        yield f"this is the last look, with intervals at {said.level:.2f} %; what earlier looks decide comes on top"
     yield from _task_time(plan, said, campaign, seen)
 
 

@@ -1,5 +1,6 @@
 """A part's readings, computed from its plan and data alone: the same input gives the same readings."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -69,6 +70,8 @@ class _Computation:
                 f"{nearest(str(kind), KINDS)} Name one of them."
             )
         said = parse_strict(KINDS[kind], declaration, f"{self.where}: reading {name}")
+        matched = re.search(r"\bmatched_", f"{getattr(said, 'column', '')} {getattr(said, 'where', '')}")
+        illegal = self._illegal_matching() if matched else ""
         try:
             found = list(self._compute(said))
         except UnknownReading as wrong:
@@ -85,23 +88,26 @@ class _Computation:
                 raise ReadingError(
                     f"{self.where}: reading {reading.id!r}: not an id; expected words joined by dots. Rename it."
                 )
+            if illegal:
+                reading = replace(reading, value=None, aspects={}, operands=(), warnings=(), reason=illegal)
             if self.incomplete and reading.role != "constant":
-                reading = replace(reading, value=None, aspects={}, operands=(), reason=self.incomplete)
+                # warnings too: one may tell how the pairs of a lever go together
+                reading = replace(reading, value=None, aspects={}, operands=(), warnings=(), reason=self.incomplete)
             if self.interim and reading.role != "constant":
                 reading = replace(reading, warnings=(*reading.warnings, self.interim))
             self.known[reading.id] = reading
 
     def _compute(self, said: Any) -> Iterator[Reading]:
-        illegal = ""
         if isinstance(said, kinds.Arms):
             self._check_arms(said)
-            illegal = self._illegal_matching() if "matched_" in getattr(said, "column", "") else ""
-        if illegal:
-            formula = said.formula if isinstance(said, Inference) else formula_of(said)
-            yield self._reading(said, said.id, Estimate(None, reason=illegal), formula)
-            return
         if isinstance(said, Inference):
-            for name, estimate in said.estimates(Known(self.view, self.level, self._constant, self._above)):
+            try:
+                members = said.estimates(Known(self.view, self.level, self._constant, self._above))
+            except Undefined as why:
+                if "{" in said.id:
+                    raise  # nobody knows which members there would be
+                members = [(said.id, Estimate(None, reason=str(why)))]
+            for name, estimate in members:
                 yield self._reading(said, name, estimate, said.formula)
         elif isinstance(said, kinds.Stat | kinds.Ratio):
             members = kinds.stat(self.view, said) if isinstance(said, kinds.Stat) else kinds.ratio(self.view, said)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Undefined, parse
 from campaign.analysis.rule import declarations
 from campaign.engine.plan import Plan
@@ -17,7 +18,10 @@ def fixed(plan: Plan) -> dict[str, Any]:
     for said in declarations(plan):
         if said.get("kind") != "expr" or "for_each" in said or not isinstance(said.get("expr"), str):
             continue
-        expression = parse(said["expr"])
+        try:
+            expression = parse(said["expr"])
+        except ReadingError:
+            continue  # it fixes nothing; whoever computes it says what is wrong with it
         if expression.ids and all(name in known for name in expression.ids):
             try:
                 known[str(said["id"])] = expression.value(known.__getitem__)

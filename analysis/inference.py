@@ -16,13 +16,23 @@ from math import sqrt
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from campaign.analysis import power, proportions, resampling, tipping, variance
 from campaign.analysis.equivalence import tost
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.intervals import Estimate, difference, relative_saving
-from campaign.analysis.kinds import Arms, Declared, TableView, arm_values, families, member_id, text_of_where
+from campaign.analysis.kinds import (
+    Arms,
+    Declared,
+    TableView,
+    arm_values,
+    families,
+    member_id,
+    reason_empty,
+    text_of_where,
+)
 from campaign.analysis.readings import Reading
 from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES
 from campaign.engine.strict import Id, Text
@@ -78,7 +88,7 @@ class Relative(Arms, Inference):
 
 
 class Equivalence(Arms, Inference):
-    """p of two one-sided t tests that `arm` and `against` differ by less than the margin; the interval is at 1 − 2α."""
+    """p of two one-sided t tests that `arm` and `against` differ by less than the margin; its level is 1 − 2α."""
 
     kind: Literal["equivalence"]
     column: Text
@@ -89,13 +99,16 @@ class Equivalence(Arms, Inference):
         arm, against = arm_values(known.view, self, self.column)
         alpha = 1 - known.level / 100
         margin = known.constant(self.margin)
+        if alpha >= 0.5:
+            return [(self.id, Estimate(None, reason=f"no test of equality at the level of {known.level:g} percent"))]
         if margin <= 0:
             return [(self.id, Estimate(None, reason=f"the margin {self.margin} is {margin:g}; need one above zero"))]
         found = tost(difference(arm, against, known.level), -margin, margin, alpha)
         if found.p is None:
             return [(self.id, Estimate(None, n=found.n, reason=found.reason))]
-        ends = {"lo": found.lo, "hi": found.hi, "df": found.df, "level": 100 * (1 - 2 * alpha)}
-        return [(self.id, Estimate(found.p, n=found.n, warnings=found.warnings, **ends))]
+        # no ends: the interval of the test is one of the drift, and none of its p
+        level = 100 * (1 - 2 * alpha)
+        return [(self.id, Estimate(found.p, df=found.df, n=found.n, warnings=found.warnings, level=level))]
 
     @property
     def formula(self) -> str:
@@ -124,9 +137,10 @@ class Proportion(Inference):
         return [(member_id(self.id, self.each, values), self._share(known, group)) for values, group in groups]
 
     def _share(self, known: Known, frame: Any) -> Estimate:
-        held = known.view.values(frame, self.column, self.table) if len(frame) else np.array([], dtype=bool)
-        if held.dtype != bool:
-            raise ReadingError(f"{self.column} is no condition; expected one, as outcome == 'pass'. Correct it.")
+        empty = reason_empty(frame, self.column, self.table)
+        if empty:
+            return Estimate(None, n=len(frame), reason=empty)
+        held = _held(known, frame, self.column, self.table)
         share = {
             "wilson": proportions.wilson,
             "clopper-pearson": proportions.clopper_pearson,
@@ -142,7 +156,8 @@ class Proportion(Inference):
         """As a person would write it."""
         each = f", for each {', '.join(self.each)}" if self.each else ""
         scale = f" × {self.scale:g}" if self.scale != 1 else ""
-        return f"share of {self.column} in {self.table}{text_of_where(self.where)}{each}{scale}; {self.method}"
+        shared = f"share of {self.column} in {self.table}{text_of_where(self.where)}{each}{scale}"
+        return f"{shared}; {self.method}, records counted as independent"
 
 
 class Fisher(Arms, Inference):
@@ -171,11 +186,13 @@ class Fisher(Arms, Inference):
         ]
 
     def _p(self, known: Known, frame: Any) -> Estimate:
+        empty = reason_empty(frame, self.column, self.table)
+        if empty:
+            return Estimate(None, n=len(frame), reason=empty)
         counts: list[int] = []
         for name in (self.arm, self.against):
             runs = frame[frame["arm"] == name]
-            held = known.view.values(runs, self.column, self.table) if len(runs) else np.array([], dtype=bool)
-            counts += [int(held.sum()), len(runs)]
+            counts += [int(_held(known, runs, self.column, self.table).sum()), len(runs)]
         return proportions.fisher(*counts)
 
     @property
@@ -184,7 +201,7 @@ class Fisher(Arms, Inference):
         family = f", for each {', '.join(self.each)} (Holm)" if self.each else ""
         return (
             f"p that {self.arm} and {self.against} have one share of {self.column} in "
-            f"{self.table}{text_of_where(self.where)}{family}; Fisher's exact test"
+            f"{self.table}{text_of_where(self.where)}{family}; Fisher's exact test, records counted as independent"
         )
 
 
@@ -228,7 +245,7 @@ class Placebo(Inference):
         chosen = rows[rows["arm"] == self.arm]
         values = known.view.values(chosen, self.column, ROW_VALUES).to_numpy(dtype=float)
         if not 0 < self.pick < max(len(values), resampling.FEWEST_YARDSTICK):
-            raise ReadingError(f"pick is {self.pick} of {len(values)} rows; expected fewer than there are. Lower it.")
+            return [(self.id, Estimate(None, n=len(values), reason=f"cannot pick {self.pick} of {len(values)} rows"))]
         found = resampling.placebo(values, self.pick, level=known.level)
         if found.share is None:
             return [(self.id, Estimate(None, n=len(values), reason=found.reason))]
@@ -303,6 +320,16 @@ class RowsNeeded(Inference):
     def formula(self) -> str:
         """As a person would write it."""
         return f"least rows with t · sd({self.of}) · √(1/n₁ + 1/n₂) at most {self.half_width}"
+
+
+def _held(known: Known, frame: pd.DataFrame, condition: str, table: str) -> np.ndarray:
+    """For each record of `frame` whether the condition holds."""
+    if not len(frame):
+        return np.array([], dtype=bool)
+    held = known.view.values(frame, condition, table).to_numpy()
+    if held.dtype != bool:
+        raise ReadingError(f"{condition} is no condition; expected one, as outcome == 'pass'. Correct it.")
+    return held
 
 
 INFERENCES: dict[str, type[Inference]] = {

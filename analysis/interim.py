@@ -59,6 +59,15 @@ def information(plan: Plan, earlier: Mapping[str, int]) -> list[float]:
     return [share / known[-1] for share in known]
 
 
+def level_after(plan: Plan, done: int, level: float, earlier: Mapping[str, int]) -> float:
+    """Level in percent of the intervals after `done` complete rows: `level`, or what the boundary leaves of it."""
+    if plan.rows is None or not plan.rows.look_after or plan.rows.boundary is None:
+        return level
+    shares = information(plan, earlier)
+    bounds = boundary(plan.rows.boundary, len(shares), 1 - level / 100, shares)
+    return bounds.level_at(1 + sum(rows < done for rows in plan.rows.look_after))
+
+
 def state_of(plan: Plan, missing: int, looks: Sequence[Look], level: float, earlier: Mapping[str, int]) -> State:
     """The state with `missing` planned rows to come after `looks`; the plan's intervals have `level` percent. R22.
 
@@ -69,15 +78,13 @@ def state_of(plan: Plan, missing: int, looks: Sequence[Look], level: float, earl
         return State(level)
     total = len(plan.rows.order)
     done = total - missing
-    unplanned = [look for look in looks if not look.planned]
+    # what the log says of itself does not make a look planned
+    unplanned = [look for look in looks if not (look.planned and is_planned(plan, look.rows))]
     marks = [
         f"interim: looked at after {look.rows} of {total} rows, which the plan does not provide for"
         for look in unplanned[:1]
     ]
-    if plan.rows.look_after and plan.rows.boundary:
-        shares = information(plan, earlier)
-        bounds = boundary(plan.rows.boundary, len(shares), 1 - level / 100, shares)
-        level = bounds.level_at(1 + sum(rows < done for rows in plan.rows.look_after))
+    level = level_after(plan, done, level, earlier)
     if missing and not any(look.rows == done for look in looks):
         return State(level, incomplete=f"{missing} of {total} planned rows are missing")
     if missing and not unplanned:

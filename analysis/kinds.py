@@ -47,6 +47,8 @@ STATS: dict[str, Callable[[pd.Series], Any]] = {
     "distinct": lambda s: s.nunique(),
     "value": lambda s: s.iloc[0],
 }
+CHUNK = "chunk"
+"""The column that counts pairs in the order in which they were timed; without it they are in the order of the file."""
 NUMBERS_ONLY = ("sum", "mean", "median", "spread", "sd", "share")
 StatName = Literal["count", "sum", "mean", "median", "min", "max", "spread", "sd", "share", "distinct", "value"]
 
@@ -325,6 +327,9 @@ def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
         return Estimate(
             None, n=len(frame), reason=f"{said.column} is empty in {empty} of {len(frame)} records of {said.table}"
         )
+    lacking = reason_empty(frame, said.column, said.table) if series.dtype == bool else ""
+    if lacking:
+        return Estimate(None, n=len(frame), reason=lacking)
     _refuse_wrong_values(said, series)
     if series.dtype == bool and said.stat in NUMBERS_ONLY:
         series = series.astype(int)
@@ -342,6 +347,15 @@ def _figure(view: TableView, said: Stat, frame: pd.DataFrame) -> Estimate:
     if isinstance(value, str):
         return Estimate(value, n=len(series))
     return Estimate(value * said.scale if said.scale != 1 else value, n=len(series))
+
+
+def reason_empty(frame: pd.DataFrame, condition: str, table: str) -> str:
+    """Why a condition is not known for all of `frame`: a record without a value neither holds it nor does not."""
+    for name in parse(condition).ids:
+        empty = int(frame[name].isna().sum()) if name in frame.columns else 0
+        if empty:
+            return f"{name} is empty in {empty} of {len(frame)} records of {table}"
+    return ""
 
 
 def _refuse_wrong_values(said: Stat, series: pd.Series) -> None:
@@ -378,6 +392,9 @@ def paired(view: TableView, said: Paired, level: float) -> Estimate:
     frame = view.records(said.table, said.where)
     if not len(frame):
         return Estimate(None, reason=f"no record of {said.table}{text_of_where(said.where)}")
+    if said.autocorrelated and CHUNK in frame:
+        # neighbours are those in time, and not in the file
+        frame = frame.sort_values(CHUNK, kind="stable")
     series = view.values(frame, said.value, said.table)
     if series.dtype.kind not in "biuf":
         raise ReadingError(f"{said.value} holds no numbers; expected what one pair saves. Correct `value`.")

@@ -98,6 +98,13 @@ class Readings(Mapping[str, Reading]):
             role=reading.role,
         )
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The reading `name`, or `default` where nothing declares it."""
+        try:
+            return self[name]
+        except UnknownReading:
+            return default
+
     def __contains__(self, name: object) -> bool:
         base, _, aspect = str(name).rpartition(".")
         return name in self._readings or (

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from campaign.analysis.kinds import slug
 from campaign.engine.plan import Guard, Lever, Plan, Saving
 
 Declaration = dict[str, Any]
@@ -21,7 +22,9 @@ def declarations(plan: Plan) -> list[Declaration]:
     """Every declaration of a reading: those that the rule stands for, then the plan's own, then the verdict."""
     verdicts = [said for said in plan.reading if said.get("kind") == "verdict"]
     verdict = [{"id": "verdict", "kind": "verdict"}] if plan.saving and plan.verdict and not verdicts else []
-    return [*_generated(plan), *plan.reading, *verdict]
+    # a lever that names a reading may name one of the plan's own
+    named = [said for lever in plan.lever if lever.reading for said in _lever(lever)]
+    return [*_generated(plan), *plan.reading, *named, *verdict]
 
 
 def guards(plan: Plan) -> list[tuple[Guard, str]]:
@@ -34,14 +37,15 @@ def condition(plan: Plan, guard: Guard) -> str:
     if guard.kind is None:
         return guard.when
     assert plan.saving is not None, "the plan was checked: a guard of a kind has [saving]"
-    arm = plan.saving.arm
+    arm, against = slug(plan.saving.arm), slug(plan.saving.against)
     return {
         "agentic failures": f"agentic.{arm}.failed > {guard.limit or 0}",
         "passes": f"passes.{arm} <= {guard.limit}",
         "drift": f"drift.most > {guard.limit}",
         "power share": f"power.spread > {guard.limit}",
         "completeness": f"completeness.{arm} < {guard.limit}",
-        "tokens per step": f"abs(tps.balance) > {guard.limit}",
+        # the means, not their difference with an interval: where no row varies there is none, and yet they are equal
+        "tokens per step": f"abs(tps.{arm} - tps.{against}) > {guard.limit}",
     }[guard.kind]
 
 
@@ -66,12 +70,13 @@ def _generated(plan: Plan) -> Iterator[Declaration]:
         yield from _savings(plan, plan.saving)
         yield from _balance(plan, plan.saving)
         if "tasks" in plan.tables:
-            yield from _quality(plan.saving)
+            yield from _quality(plan, plan.saving)
         if "power" in plan.tables and plan.power:
             yield from _power_share()
         yield from _task_time(plan, plan.saving)
     for lever in plan.lever:
-        yield from _lever(lever)
+        if not lever.reading:
+            yield from _lever(lever)
 
 
 MATCHING = "matching"
@@ -126,14 +131,9 @@ def _savings(plan: Plan, said: Saving) -> Iterator[Declaration]:
     for name, figure in (("lower", "min({lo})"), ("upper", "min({hi})"), ("least", "min({value})")):
         ends = {key: ", ".join(f"{one}{tail}" for one in ids) for key, tail in _TAILS.items()}
         yield {"id": f"saving.{name}", "kind": "expr", "expr": figure.format(**ends), **shape}
-    yield {
-        "id": "saving.relative",
-        "kind": "relative",
-        **pair,
-        "column": _column(slopes[0]),
-        "unit": "%",
-        "print": ".1f",
-    }
+    for slope in slopes:
+        share = {"column": _column(slope), "unit": "%", "print": ".1f"}
+        yield {"id": _id("saving.relative", slope), "kind": "relative", **pair, **share}
     if said.same_day:
         for slope in slopes:
             yield {
@@ -160,11 +160,13 @@ def _savings(plan: Plan, said: Saving) -> Iterator[Declaration]:
                     "print": ".3f",
                 }
             ps = ", ".join(_id("drift.equal", slope) for slope in slopes)
+            # of the test, which at a look is not the plan's: its interval has the level 1 − 2α
+            alpha = f"(1 - {_id('drift.equal', slopes[0])}.level / 100) / 2"
             yield {
                 "id": "drift.word",
                 "kind": "choice",
                 "cases": [
-                    {"when": f"max({ps}) < 1 - {_level(plan)} / 100", "word": "equal"},
+                    {"when": f"max({ps}) < {alpha}", "word": "equal"},
                     {"word": "not told apart"},
                 ],
             }
@@ -186,23 +188,28 @@ def _savings(plan: Plan, said: Saving) -> Iterator[Declaration]:
 _TAILS = {"lo": ".lo", "hi": ".hi", "value": ""}
 
 
-def _level(plan: Plan) -> str:
-    return "interval.level" if "interval.level" in plan.constants else "95"
+def _each_arm(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Each arm as a part of an id, and the condition for its records: an arm without any is not resolved, and told."""
+    for arm in plan.arms:
+        quote = '"' if "'" in arm else "'"
+        yield slug(arm), f"arm == {quote}{arm}{quote}"
 
 
 def _balance(plan: Plan, said: Saving) -> Iterator[Declaration]:
     """R7: tokens per step of each arm, and what their difference could move the saving by at most."""
-    yield {"id": "rows.{arm}.n", "kind": "stat", "table": "row_values", "each": ["arm"], "stat": "count"}
-    yield {
-        "id": "tps.{arm}",
-        "kind": "stat",
-        "table": "row_values",
-        "each": ["arm"],
-        "column": "tokens_per_step",
-        "stat": "mean",
-        "unit": "tokens/verify step",
-        "print": ".3f",
-    }
+    for arm, where in _each_arm(plan):
+        yield {"id": f"rows.{arm}.n", "kind": "stat", "table": "row_values", "where": where, "stat": "count"}
+    for arm, where in _each_arm(plan):
+        yield {
+            "id": f"tps.{arm}",
+            "kind": "stat",
+            "table": "row_values",
+            "where": where,
+            "column": "tokens_per_step",
+            "stat": "mean",
+            "unit": "tokens/verify step",
+            "print": ".3f",
+        }
     yield {
         "id": "tps.balance",
         "kind": "difference",
@@ -223,39 +230,33 @@ def _balance(plan: Plan, said: Saving) -> Iterator[Declaration]:
         }
 
 
-def _quality(said: Saving) -> Iterator[Declaration]:
+def _quality(plan: Plan, said: Saving) -> Iterator[Declaration]:
     """R8 and R9: failures of agentic tasks, passes a draw, pass rates of each task, what was not graded."""
-    yield {
-        "id": "agentic.{arm}",
-        "kind": "proportion",
-        "table": "tasks",
-        "where": f"kind == 'agentic' and {SERVED}",
-        "each": ["arm"],
-        "column": "outcome == 'fail'",
-        "method": "upper bound",
-        "scale": 100,
-        "unit": "%",
-        "print": ".1f",
-    }
-    yield {
-        "id": "agentic.{arm}.failed",
-        "kind": "stat",
-        "table": "tasks",
-        "where": "kind == 'agentic' and outcome == 'fail'",
-        "each": ["arm"],
-        "stat": "count",
-        "unit": "runs",
-    }
-    yield {
-        "id": "passes.{arm}",
-        "kind": "stat",
-        "table": "draws",
-        "each": ["arm"],
-        "column": "passes",
-        "stat": "mean",
-        "unit": "tasks/draw",
-        "print": ".2f",
-    }
+    in_percent = {"kind": "proportion", "table": "tasks", "scale": 100, "unit": "%", "print": ".1f"}
+    for arm, where in _each_arm(plan):
+        # both need graded runs: where there are none, none failed and none was seen not to fail
+        graded = f"kind == 'agentic' and {SERVED} and {where}"
+        failed = {"where": graded, "column": "outcome == 'fail'"}
+        yield {"id": f"agentic.{arm}", **in_percent, **failed, "method": "upper bound"}
+        yield {
+            "id": f"agentic.{arm}.failed",
+            "kind": "stat",
+            "table": "tasks",
+            **failed,
+            "stat": "sum",
+            "unit": "runs",
+        }
+    for arm, where in _each_arm(plan):
+        yield {
+            "id": f"passes.{arm}",
+            "kind": "stat",
+            "table": "draws",
+            "where": where,
+            "column": "passes",
+            "stat": "mean",
+            "unit": "tasks/draw",
+            "print": ".2f",
+        }
     yield {
         "id": "quality.{task}.{arm}",
         "kind": "proportion",
@@ -277,16 +278,8 @@ def _quality(said: Saving) -> Iterator[Declaration]:
         "column": "outcome == 'pass'",
         "print": ".3f",
     }
-    yield {
-        "id": "completeness.{arm}",
-        "kind": "proportion",
-        "table": "tasks",
-        "each": ["arm"],
-        "column": SERVED,
-        "scale": 100,
-        "unit": "%",
-        "print": ".1f",
-    }
+    for arm, where in _each_arm(plan):
+        yield {"id": f"completeness.{arm}", **in_percent, "where": where, "column": SERVED}
 
 
 def _power_share() -> Iterator[Declaration]:
@@ -299,15 +292,9 @@ def _power_share() -> Iterator[Declaration]:
 def _task_time(plan: Plan, said: Saving) -> Iterator[Declaration]:
     """R13 and R14: the time of a draw, what the count implies for it, and whether rows could show it."""
     shape = {"unit": "s/draw", "print": ".2f"}
-    yield {
-        "id": "time.{arm}",
-        "kind": "stat",
-        "table": "row_values",
-        "each": ["arm"],
-        "column": "model_time_s",
-        "stat": "mean",
-        **shape,
-    }
+    mean = {"kind": "stat", "table": "row_values", "stat": "mean"}
+    for arm, where in _each_arm(plan):
+        yield {"id": f"time.{arm}", **mean, "where": where, "column": "model_time_s", **shape}
     yield {
         "id": "time.gap",
         "kind": "difference",
@@ -322,33 +309,31 @@ def _task_time(plan: Plan, said: Saving) -> Iterator[Declaration]:
         "cases": [{"when": "time.gap.lo > 0 or time.gap.hi < 0", "word": "resolved"}, {"word": "not resolved"}],
     }
     if said.count:
-        yield {
-            "id": "steps.{arm}",
-            "kind": "stat",
-            "table": "row_values",
-            "each": ["arm"],
-            "column": "verify_steps",
-            "stat": "mean",
-            "unit": "verify steps/draw",
-            "print": ",.0f",
-        }
-        steps = f"steps.{said.against}"
+        steps_shape = {"unit": "verify steps/draw", "print": ",.0f"}
+        for arm, where in _each_arm(plan):
+            yield {"id": f"steps.{arm}", **mean, "where": where, "column": "verify_steps", **steps_shape}
+        steps = f"steps.{slug(said.against)}"
         yield {"id": "time.implied", "kind": "expr", "expr": f"{said.count} * {steps} / 1000", **shape}
         yield {
             "id": "time.rows_needed",
             "kind": "rows_needed",
             "of": "time.gap",
             "half_width": "time.implied",
-            "against": f"rows.{said.against}.n",
+            "against": f"rows.{slug(said.against)}.n",
             "unit": "rows",
             "print": ",d",
         }
 
 
+def saving_of(lever: Lever) -> str:
+    """The id of the reading that holds what a lever saves."""
+    return lever.reading or f"{lever.id}.saving"
+
+
 def _lever(lever: Lever) -> Iterator[Declaration]:
     """R12: what a lever saves, and whether it reaches the bar that was written before it ran."""
     shape = {"unit": lever.unit, "print": lever.print}
-    saving = lever.reading or f"{lever.id}.saving"
+    saving = saving_of(lever)
     if not lever.reading:
         yield {
             "id": saving,

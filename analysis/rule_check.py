@@ -1,15 +1,35 @@
 """What is wrong with a plan's rule, found before the first row: bands with a gap, thresholds that nothing reaches."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
+from campaign.analysis import inference, kinds
+from campaign.analysis.compute import KINDS
 from campaign.analysis.constants import Fixed, fixed
+from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import parse
+from campaign.analysis.interim import information
+from campaign.analysis.readings import ASPECTS
+from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES
 from campaign.analysis.rule import declarations, guards
-from campaign.engine.plan import Guard, Plan, Verdict
+from campaign.engine.errors import PlanError
+from campaign.engine.plan import Guard, Plan, Rows, Verdict
+from campaign.engine.strict import parse_strict
+from campaign.kernels.errors import nearest
 
 SHARES = ("power share", "completeness")
 """Guards whose limit is in percent, or in percentage points."""
+NEEDS = {
+    "agentic failures": "the table tasks",
+    "passes": "the tables draws and tasks",
+    "drift": "saving.same_day",
+    "power share": "the table power, and [power]",
+    "completeness": "the table tasks",
+    "tokens per step": "the table draws",
+}
+"""What a plan has to have for the readings of a guard's kind."""
 
 
 def problems(plan: Plan, tasks: int | None = None) -> list[str]:
@@ -18,15 +38,108 @@ def problems(plan: Plan, tasks: int | None = None) -> list[str]:
     `tasks` is the number of tasks in a draw, where an earlier part tells it.
     """
     known = fixed(plan)
-    found = [*_bars(plan, known)]
+    found = [*_declared(plan), *_bars(plan, known)]
     if plan.verdict:
         found += [*_bands(plan, plan.verdict, known), *_guards(plan, known, tasks)]
-    if plan.rows and plan.rows.looks and not plan.rows.look_after:
-        found.append(
-            f"rows.looks: found {plan.rows.looks} looks and no look_after; expected after how many rows each is taken, "
+    if plan.rows:
+        found += _looks(plan, plan.rows)
+    return found
+
+
+def _declared(plan: Plan) -> Iterator[str]:
+    """Each declaration has to be one that can be computed once the rows are there: then the plan is sealed."""
+    seen = list(plan.constants)
+    lacking: dict[str, str] = {}
+    served = [ROW_VALUES, DRAW_VALUES] if {"rows", "draws"} <= set(plan.tables) else []
+    for declaration in declarations(plan):
+        name = str(declaration.get("id"))
+        where = f"reading {name}"
+        if name in seen:
+            yield (
+                f"{where}: the id is a constant's, a reading's above, or one that [saving] or a lever stands for; "
+                "expected each id once. Rename it, or the slope or lever."
+            )
+        kind = str(declaration.get("kind"))
+        if kind not in KINDS:
+            yield f"{where}: kind is {kind!r}; expected one of {', '.join(KINDS)}.{nearest(kind, KINDS)} Name one."
+            continue
+        try:
+            said = parse_strict(KINDS[kind], declaration, where)
+            named = list(_named(said))
+        except (PlanError, ReadingError) as wrong:
+            yield str(wrong)
+            continue
+        for table in _tables(said):
+            if table not in (*plan.tables, *served):
+                lack = "rows and draws" if table in (ROW_VALUES, DRAW_VALUES) else table
+                lacking.setdefault(lack, f"{where}: needs {lack}, not under [tables]; expected it there. Add it.")
+        yield from (f"{where}: {fault}" for fault in _arms(plan, said))
+        for used in named:
+            if not _is_known(used, seen):
+                yield (
+                    f"{where}: names {used}, which nothing above declares; expected a constant or a reading."
+                    f"{nearest(used, seen)} Correct it."
+                )
+        seen.append(name)
+        if getattr(said, "winner", ""):
+            seen.append(said.winner)
+    yield from lacking.values()
+
+
+def _arms(plan: Plan, said: Any) -> Iterator[str]:
+    """What is wrong with the arms and the slope that a declaration names."""
+    slopes = plan.matching.slopes if plan.matching else {}
+    for key, known in (("arm", plan.arms), ("against", plan.arms), ("slope", slopes)):
+        name = "" if isinstance(said, inference.RowsNeeded) else getattr(said, key, "")
+        if name and name not in known:
+            among = ", ".join(known) or "none yet"
+            yield f"{key} is {name!r}; expected one of {among}.{nearest(name, known)} Correct it."
+
+
+def _tables(said: Any) -> Iterator[str]:
+    """The tables that a declaration is computed from."""
+    if isinstance(said, kinds.Arms | inference.Placebo) and not isinstance(said, inference.Fisher):
+        yield ROW_VALUES
+    if isinstance(said, inference.Variance):
+        yield DRAW_VALUES
+    yield from filter(None, (getattr(said, key, "") for key in ("table", "weight_table")))
+
+
+def _named(said: Any) -> Iterator[str]:
+    """The ids of what a declaration is computed from."""
+    texts = [said.expr] if isinstance(said, kinds.Expr) else []
+    texts += [case.when for case in said.cases if case.when] if isinstance(said, kinds.Choice) else []
+    texts += [said.for_each] if getattr(said, "for_each", "") else []
+    for text in texts:
+        yield from parse(text.replace("{0}", "*")).ids
+    yield from filter(None, (getattr(said, key, "") for key in ("saving", "bar", "margin", "of", "half_width")))
+    if isinstance(said, inference.RowsNeeded):
+        yield said.against
+
+
+def _is_known(name: str, ids: list[str]) -> bool:
+    """Whether `name` is one of the ids, a member of a family, or a figure that a reading carries."""
+    if "*" in name:
+        # which members there will be only the records tell
+        return name.split(".")[0] in {one.split(".")[0] for one in ids}
+    families = [re.sub(r"\\\{[^{}]*\\\}", r"\\w+(\\.\\w+)*", re.escape(one)) for one in ids if "{" in one]
+    base, _, aspect = name.rpartition(".")
+    wanted = [name, base] if aspect in ASPECTS else [name]
+    return any(one in ids or any(re.fullmatch(family, one) for family in families) for one in wanted)
+
+
+def _looks(plan: Plan, rows: Rows) -> Iterator[str]:
+    """Looks have to be planned whole, and each has to know more than the one before."""
+    if rows.looks and not rows.look_after:
+        yield (
+            f"rows.looks: found {rows.looks} looks and no look_after; expected after how many rows each is taken, "
             "and a boundary. Add both, or plan no look."
         )
-    return found
+    if rows.look_after:
+        try:
+            information(plan, {name: 1 for name, arm in plan.arms.items() if arm.earlier})
+        except ReadingError as wrong:
+            yield str(wrong)
 
 
 def _bands(plan: Plan, verdict: Verdict, known: Fixed) -> Iterator[str]:
@@ -56,21 +169,42 @@ def _bands(plan: Plan, verdict: Verdict, known: Fixed) -> Iterator[str]:
                 f"verdict.bands: {lower} begins at {low:g} and {upper} above it at {high:g}, so {lower} is never "
                 "reached; expected bounds that descend. Correct a bound, or the order of the bands."
             )
-    if verdict.reading.rpartition(".")[0] not in _ids(plan) and verdict.reading not in _ids(plan):
+    words = [band.verdict for band in verdict.bands]
+    if verdict.guards and "negative" not in verdict.model_fields_set and not set(words) & set(verdict.negative):
+        yield (
+            f"verdict.negative: missing, and no band is called {', '.join(verdict.negative)}; expected the verdicts "
+            f"that no guard may hide, some of {', '.join(words)}. Name them, or write negative = []."
+        )
+    if not _is_known(verdict.reading, _ids(plan)):
         yield (
             f"verdict.reading: {verdict.reading} is not declared; expected one of the plan's readings, as saving.lower "
             "where it has [saving]. Correct it."
         )
 
 
-def _ids(plan: Plan) -> set[str]:
-    return {str(said.get("id")) for said in declarations(plan)} | set(plan.constants)
+def _ids(plan: Plan) -> list[str]:
+    return [*plan.constants, *(str(said.get("id")) for said in declarations(plan))]
 
 
 def _guards(plan: Plan, known: Fixed, tasks: int | None) -> Iterator[str]:
     """A guard has to be able to trip, and to pass."""
     for guard, when in guards(plan):
-        named = parse(when).ids
+        try:
+            named = parse(when).ids
+        except ReadingError as wrong:
+            yield f"verdict.guards: {guard.name!r}: {wrong}"
+            continue
+        unknown = [name for name in named if not _is_known(name, _ids(plan))]
+        if unknown and guard.kind:
+            yield (
+                f"verdict.guards: {guard.name!r} needs {unknown[0]}, which the plan does not give; expected "
+                f"{NEEDS[guard.kind]}. Add what is missing, or remove the guard."
+            )
+        elif unknown:
+            yield (
+                f"verdict.guards: {guard.name!r} names {unknown[0]}, which nothing declares; expected a constant or a "
+                f"reading.{nearest(unknown[0], _ids(plan))} Correct it."
+            )
         if all(name in known for name in named):
             yield (
                 f"verdict.guards: {guard.name!r} names no reading of data, so it always trips or never; expected a "

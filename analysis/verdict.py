@@ -53,7 +53,8 @@ def decide(plan: Plan, lookup: Callable[[str], Any]) -> Decision:
     if word not in rule.negative:
         if not_run and not words:
             raise Undefined(f"{word}, were it not that a guard could not run: {'; '.join(not_run)}")
-        word = next((said for said in rule.precedence if said in words), word)
+        # a guard that tripped stands though the precedence does not name its word
+        word = next((said for said in (*rule.precedence, *words) if said in words), word)
     return Decision(word, band.verdict, tuple(tripped), tuple(not_run))
 
 

@@ -360,6 +360,11 @@ def _check_bands(verdict: Verdict, where: str) -> None:
                 f"{where}.bands[{number}]: {band.verdict} has no bound, so the bands below it are never reached; "
                 "expected at_least or above in every band but the last. Add one, or move the band to the end."
             )
+    if sorted(verdict.precedence) != ["confounded", "held"]:
+        raise PlanError(
+            f"{where}.precedence: found {', '.join(verdict.precedence) or 'none'}; expected held and confounded, each "
+            "once, the one first whose word stands where guards of both trip. Correct it."
+        )
     words = [band.verdict for band in verdict.bands]
     for word in verdict.negative if "negative" in verdict.model_fields_set else ():
         if word not in words:
@@ -392,6 +397,13 @@ def _check_saving(plan: Plan, saving: Saving, where: str) -> None:
             raise PlanError(
                 f"{where}.{key}: names the arm {name!r}; expected one of {', '.join(plan.arms) or 'none yet'}."
                 f"{nearest(name, plan.arms)} Correct it, or add it under [arms]."
+            )
+    pairs = (("against", saving.arm), ("same_day", saving.arm), ("same_day", saving.against))
+    for key, other in pairs:
+        if getattr(saving, key) == other:
+            raise PlanError(
+                f"{where}.{key}: names {other}, which stands there already; expected three different arms, since "
+                "between an arm and itself nothing can differ. Name another, or leave same_day out."
             )
     for key in ("count", "margin"):
         if getattr(saving, key):

@@ -26,7 +26,8 @@ def plan_text(plan: Plan) -> str:
     if plan.verdict:
         lines.append(f"decides: {plan.verdict.reading}: {'; '.join(_band(band, known) for band in plan.verdict.bands)}")
         order = [*plan.verdict.negative, *plan.verdict.precedence]
-        lines.append(f"precedence: incomplete, {', '.join(order)}, then the band; a guard hides no roll-back")
+        stands = f"no guard hides {', '.join(plan.verdict.negative)}" if plan.verdict.negative else "a guard hides any"
+        lines.append(f"precedence: incomplete, {', '.join(order)}, then the band; {stands}")
         for guard, when in guards(plan):
             limit = f" ({guard.limit} = {known[guard.limit]:g})" if guard.limit else ""
             lines.append(f"guard: {guard.name}: {guard.verdict} when {when}{limit}")

@@ -208,8 +208,8 @@ def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
 
     Rows that ran under the plan are left out: what they say must not shape it.
     """
-    if not _all_there(plan, part):
-        plan = plan.model_copy(update={"tables": {}})
+    there = {name: said for name, said in plan.tables.items() if _is_there(plan, name, part)}
+    plan = plan.model_copy(update={"tables": there})
     data = read_data(plan, part.folder, part.show)
     tables = dict(data.tables)
     if "rows" in tables:
@@ -220,7 +220,11 @@ def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
 
 def _all_there(plan: Plan, part: Part) -> bool:
     """Whether every table of the plan has a file."""
-    return all(any(part.folder.glob(plan.table(name)[0])) for name in plan.tables)
+    return all(_is_there(plan, name, part) for name in plan.tables)
+
+
+def _is_there(plan: Plan, table: str, part: Part) -> bool:
+    return any(part.folder.glob(plan.table(table)[0]))
 
 
 def check_before_seal(part: Part, *, measured: bool) -> Compiled:
