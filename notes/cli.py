@@ -199,10 +199,12 @@ def read(
 ) -> None:
     """Compute a part's readings from its data and print them; nothing is written but the log of a look.
 
-    While planned rows are missing only their number is shown, unless --interim logs a look at those that are there.
+    While planned rows are missing only their number is shown, unless --interim logs a look at those that are there, and
+    commits the log.
     """
     from campaign.notes.build import readings_json
     from campaign.notes.errors import UsageError
+    from campaign.notes.history import Repository, open_history
     from campaign.notes.look_log import log_look
     from campaign.notes.panel import panel_json, panel_text
     from campaign.notes.readout import logged_text, readout
@@ -214,8 +216,14 @@ def read(
     found = campaign.part(part)
     sources = load(found)
     if interim:
+        history = open_history(campaign.root)
+        if isinstance(history, Repository):
+            history.require_can_commit()
         look = log_look(found, sources.plan, sources.data, datetime.now(UTC), because or "")
-        click.echo(logged_text(found, look) + "\n", err=as_json)
+        commit = ""
+        if look is not None and isinstance(history, Repository):
+            commit = history.commit([found.looks], f"Look at {found.title} after {look.rows} rows")
+        click.echo(logged_text(found, look, commit) + "\n", err=as_json)
         sources = load(found)
     if as_json:
         click.echo(panel_json(sources) if robustness else readings_json(sources), nl=False)

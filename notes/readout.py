@@ -64,14 +64,15 @@ def _only_missing(sources: Sources, missing: str, width: int) -> Iterator[str]:
     )
 
 
-def logged_text(part: Part, look: LoggedLook | None) -> str:
-    """What was logged about a look, and what is to be done with it."""
+def logged_text(part: Part, look: LoggedLook | None, commit: str) -> str:
+    """What was logged about a look, and in which commit; without one, what is to be done with it."""
     if look is None:
         return "no planned row is missing: this is no interim look, and nothing was logged"
     how = "planned" if look.planned else f"not planned, because: {look.because}"
+    kept = f"committed as {commit[:12]}" if commit else "no git here: bring the file into the campaign's history"
     return (
         f"logged in {part.show(part.looks)}: after {_counted(look.rows, 'row')}, {how}\n"
-        f"commit it: `git add {part.show(part.looks)}`; a look is never taken back"
+        f"{kept}; a look is never taken back"
     )
 
 

@@ -141,7 +141,7 @@ def test_interim_look_is_logged_and_marks_what_it_shows(campaign):
     cut(campaign)
     said = campaign.notes("read", "1", "--interim", "--because", "The machine goes back tonight.").stdout
     assert "logged in parts/part-1/looks.toml: after 3 rows, not planned, because: The machine" in said
-    assert "commit it" in said and "Verdict" in said and "interim" in said.partition("Verdict")[2]
+    assert "committed as" in said and "Verdict" in said and "interim" in said.partition("Verdict")[2]
     assert "The machine goes back tonight." in campaign.text("looks.toml")
 
 
