@@ -76,7 +76,7 @@ def measure(plan: Plan, folder: Path, bench: Bench) -> list[Attempt]:
         done = {a.place: a for a in journal.attempts() if a.state == COMPLETE}
         missing = [place for place in range(len(rows.order)) if place not in done]
         if not missing and (data / "run.json").exists():
-            bench.say(f"{folder}: all {len(rows.order)} rows are there; nothing is measured, nothing is changed")
+            bench.say(f"{folder}: all {len(rows.order)} rows are there; nothing is left to measure")
             return journal.attempts()
         for attempt in done.values():
             _require_version(data, attempt)
@@ -89,6 +89,7 @@ def measure(plan: Plan, folder: Path, bench: Bench) -> list[Attempt]:
             if left := len(missing) - number:
                 seconds = round((time.monotonic() - began) / number * left)
                 bench.say(f"{left} of {len(rows.order)} rows to go: about {timedelta(seconds=seconds)}")
+        bench.say(f"all {len(rows.order)} rows are there")
         return journal.attempts()
 
 
@@ -334,12 +335,23 @@ def _text(moment: datetime) -> str:
 
 
 def write_run(folder: Path, plan_bytes: bytes, attempts: Sequence[Attempt]) -> None:
-    """Nothing; run.json then says on what machine, when, with which versions and under which plan the rows ran."""
+    """Nothing; run.json then says on what machine, when, with which versions and under which plan the rows ran.
+
+    One that tells of these rows already stays as it is: it may have been brought here from the machine that measured.
+    """
     rows = [a for a in attempts if a.state == COMPLETE]
+    path = folder / "data" / "run.json"
+    plan_sha256 = hashlib.sha256(plan_bytes).hexdigest()
+    try:
+        told = json.loads(path.read_bytes()) if path.exists() else {}
+    except ValueError as wrong:
+        raise RecordError(f"{path}: not JSON: {wrong}; expected what describes the run. Move it away.") from None
+    if (told.get("plan_sha256"), told.get("last_row")) == (plan_sha256, rows[-1].started):
+        return
     kept = [_kept(folder / "data", a) for a in rows]
     said = {
         "origin": "measured",
-        "plan_sha256": hashlib.sha256(plan_bytes).hexdigest(),
+        "plan_sha256": plan_sha256,
         "first_row": rows[0].started,
         "last_row": rows[-1].started,
         "void_rows": sum(a.state == VOID for a in attempts),
@@ -348,7 +360,7 @@ def write_run(folder: Path, plan_bytes: bytes, attempts: Sequence[Attempt]) -> N
         "machine": {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
         "engine": {row["arm"]: row["engine"] for row in kept},
     }
-    write_bytes(folder / "data" / "run.json", (json.dumps(said, indent=1, default=str) + "\n").encode())
+    write_bytes(path, (json.dumps(said, indent=1, default=str) + "\n").encode())
 
 
 class Stopped(KeyboardInterrupt):
@@ -414,8 +426,7 @@ def _measure_here(folder: Path, say: Callable[[str], None]) -> None:
         lambda: weights.ensure(say=say),
     )
     attempts = measure(plan, folder, bench)
-    if not (folder / "data" / "run.json").exists():
-        write_run(folder, plan_bytes, attempts)
+    write_run(folder, plan_bytes, attempts)
 
 
 @click.command()

@@ -228,6 +228,20 @@ def test_run_says_what_was_measured(folder):
     assert said["origin"] == "measured" and said["engine"]["index"] == {"engine": "scripted", "drafter": "index"}
 
 
+def test_run_file_of_a_new_part_is_filled_in(folder):
+    """What `notes new` writes names no rows yet: after the last row run.json tells of them, and then stays."""
+    run(folder)
+    attempts = Journal(folder / "data" / "journal.jsonl").attempts()
+    path = folder / "data" / "run.json"
+    path.write_text('{"origin": "measured"}')
+    write_run(folder, b"plan", attempts)
+    told = path.read_bytes()
+    assert json.loads(told)["last_row"] == attempts[-1].started
+    path.write_bytes(told.replace(b"{", b"{ ", 1))
+    write_run(folder, b"plan", attempts)
+    assert path.read_bytes() == told.replace(b"{", b"{ ", 1)
+
+
 def test_finished_measurement_changes_nothing(folder):
     """Where every row and run.json are there, no file is written again: what was committed stays as it is."""
     run(folder)
