@@ -248,8 +248,9 @@ def test_second_look_is_appended(campaign):
 def test_look_that_was_taken_back_is_found(campaign, gone):
     """An entry that the history holds and looks.toml no longer does is a finding that names the commit."""
     campaign.notes("read", "1", "--interim", "--because", "first")
+    commit = campaign.git("rev-parse", "HEAD")
     campaign.notes("build", "1")
-    commit = campaign.commit_all("A look")
+    campaign.commit_all("What the look showed")
     assert "look-removed" not in campaign.notes("check", "1", exit=None).stdout
     looks: Path = campaign.part.looks
     if gone == "entry":
