@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import ceil, floor, log10, sqrt
 
 import numpy as np
 import pandas as pd
@@ -207,7 +207,7 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
     at_the_bar = 0.5 - said.level / 200
     least = power.least_detectable(wanted, bar, sd, n_on, n_ref, said.level) if wanted > at_the_bar else None
     if least is not None and least.value is not None:
-        yield f"{first} with a chance of {wanted:.0%} from a true saving of {least.value:.3g} on"
+        yield f"{first} with a chance of {wanted:.0%} from a true saving of {_rounded_up(least.value)} on"
     if said.against in plan.arms and plan.arms[said.against].earlier:
         yield f"{said.against} ran on another day: no chance here and no interval counts what days differ by"
     goal = said.count if said.count is not None else 2 * bar
@@ -241,6 +241,12 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
     if plan.rows and plan.rows.look_after and plan.rows.boundary:
         yield f"this is the last look, with intervals at {said.level:.2f} %; what earlier looks decide comes on top"
     yield from _task_time(plan, said, campaign, seen)
+
+
+def _rounded_up(value: float) -> str:
+    """Three digits, rounded up: the chance at what is printed is then not below the one named."""
+    digits = 2 - floor(log10(abs(value))) if value else 2
+    return f"{ceil(value * 10**digits - 1e-9) / 10**digits:.{max(0, digits)}f}"
 
 
 def _task_time(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardstick):

@@ -412,9 +412,9 @@ class _Rows:
             if moved.any():
                 place = int(np.argmax(np.where(moved, np.abs(lower - value), -1)))
                 rows = " and ".join(names[i] for i in gone[place])
-                note = f"without {rows} the lower end is {lower[place]:.3f}, {self._band(float(lower[place]))}"
+                note = f"without {rows} the lower end is {_minus(lower[place])}, {self._band(float(lower[place]))}"
                 note += f"; {int(moved.sum()):,} of {len(gone):,} choices move it"
-                return self._check("rows_removed", Estimate(k, n=n), unit="rows", note=note.replace("-", "−"))
+                return self._check("rows_removed", Estimate(k, n=n), unit="rows", note=note)
         reason = (
             f"no {tried} of the {n} rows are enough; larger sets were not tried"
             if tried
@@ -611,3 +611,8 @@ def _round(value: float) -> float:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _minus(value: float) -> str:
+    """Three decimals, with the sign that a reader expects."""
+    return f"{value:.3f}".replace("-", "−")

@@ -40,7 +40,7 @@ def condition(plan: Plan, guard: Guard) -> str:
     arm, against = slug(plan.saving.arm), slug(plan.saving.against)
     return {
         "agentic failures": f"agentic.{arm}.failed > {guard.limit or 0}",
-        "passes": f"passes.{arm} <= {guard.limit}",
+        "passes": f"passes.{arm}.graded <= {guard.limit}",
         "drift": f"drift.most > {guard.limit}",
         "power share": f"power.spread > {guard.limit}",
         "completeness": f"completeness.{arm} < {guard.limit}",
@@ -280,6 +280,9 @@ def _quality(plan: Plan, said: Saving) -> Iterator[Declaration]:
     }
     for arm, where in _each_arm(plan):
         yield {"id": f"completeness.{arm}", **in_percent, "where": where, "column": SERVED}
+        # what a draw passes where all of its tasks are graded: an infrastructure error is no failed task
+        graded = f"100 * passes.{arm} / completeness.{arm}"
+        yield {"id": f"passes.{arm}.graded", "kind": "expr", "expr": graded, "unit": "tasks/draw", "print": ".2f"}
 
 
 def _power_share() -> Iterator[Declaration]:

@@ -1,5 +1,6 @@
 """What is wrong with a plan's rule, found before the first row: bands with a gap, thresholds that nothing reaches."""
 
+import difflib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,7 +16,7 @@ from campaign.analysis.readings import ASPECTS
 from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES
 from campaign.analysis.rule import declarations, guards
 from campaign.engine.errors import PlanError
-from campaign.engine.plan import Guard, Plan, Rows, Verdict
+from campaign.engine.plan import LEVEL, Guard, Plan, Rows, Verdict
 from campaign.engine.strict import parse_strict
 from campaign.kernels.errors import nearest
 
@@ -32,17 +33,23 @@ NEEDS = {
 """What a plan has to have for the readings of a guard's kind."""
 
 
-def problems(plan: Plan, tasks: int | None = None) -> list[str]:
+def problems(plan: Plan, tasks: int | None = None, step_ms: float | None = None) -> list[str]:
     """Everything that makes the plan's rule unfit to be sealed; each says what was found, expected, and what to do.
 
-    `tasks` is the number of tasks in a draw, where an earlier part tells it.
+    `tasks` is the number of tasks in a draw and `step_ms` the time of a verify step, where an earlier part tells them.
     """
     known = fixed(plan)
     found = [*_declared(plan), *_bars(plan, known)]
     if plan.verdict:
-        found += [*_bands(plan, plan.verdict, known), *_guards(plan, known, tasks)]
+        found += [*_bands(plan, plan.verdict, known), *_guards(plan, known, tasks, step_ms)]
     if plan.rows:
         found += _looks(plan, plan.rows)
+    near = difflib.get_close_matches(LEVEL, plan.constants, n=1, cutoff=0.85) if LEVEL not in plan.constants else []
+    for name in near:
+        found.append(
+            f"constants.{name}: nothing reads it as a level, so intervals would have 95 percent; expected {LEVEL}. "
+            "Correct the id, or name it otherwise."
+        )
     return found
 
 
@@ -170,10 +177,10 @@ def _bands(plan: Plan, verdict: Verdict, known: Fixed) -> Iterator[str]:
                 "reached; expected bounds that descend. Correct a bound, or the order of the bands."
             )
     words = [band.verdict for band in verdict.bands]
-    if verdict.guards and "negative" not in verdict.model_fields_set and not set(words) & set(verdict.negative):
+    if verdict.guards and not set(words) & set(verdict.negative):
         yield (
-            f"verdict.negative: missing, and no band is called {', '.join(verdict.negative)}; expected the verdicts "
-            f"that no guard may hide, some of {', '.join(words)}. Name them, or write negative = []."
+            f"verdict.negative: found {', '.join(verdict.negative) or 'none'}, which no band gives; expected the "
+            f"verdicts that no guard may hide, some of {', '.join(words)}. Name them."
         )
     if not _is_known(verdict.reading, _ids(plan)):
         yield (
@@ -186,7 +193,7 @@ def _ids(plan: Plan) -> list[str]:
     return [*plan.constants, *(str(said.get("id")) for said in declarations(plan))]
 
 
-def _guards(plan: Plan, known: Fixed, tasks: int | None) -> Iterator[str]:
+def _guards(plan: Plan, known: Fixed, tasks: int | None, step_ms: float | None) -> Iterator[str]:
     """A guard has to be able to trip, and to pass."""
     for guard, when in guards(plan):
         try:
@@ -211,10 +218,10 @@ def _guards(plan: Plan, known: Fixed, tasks: int | None) -> Iterator[str]:
                 "condition that the data decide. Correct it, or remove it."
             )
         if guard.kind and guard.limit:
-            yield from _limit(guard, float(known[guard.limit]), tasks)
+            yield from _limit(plan, guard, float(known[guard.limit]), tasks, step_ms)
 
 
-def _limit(guard: Guard, limit: float, tasks: int | None) -> Iterator[str]:
+def _limit(plan: Plan, guard: Guard, limit: float, tasks: int | None, step_ms: float | None) -> Iterator[str]:
     where = f"verdict.guards: {guard.name!r} compares with {guard.limit} = {limit:g}"
     if guard.kind in SHARES and not 0 < limit < 100:
         yield f"{where}; expected above 0 and below 100 percent, or it cannot both trip and pass. Correct the constant."
@@ -222,6 +229,12 @@ def _limit(guard: Guard, limit: float, tasks: int | None) -> Iterator[str]:
         yield f"{where}; expected above 0, or every day trips it. Correct the constant."
     if guard.kind == "agentic failures" and (limit < 0 or not limit.is_integer()):
         yield f"{where}; expected a whole number of failures from 0 on. Correct the constant."
+    rows = plan.rows.order.count(plan.saving.arm) * plan.rows.draws if plan.rows and plan.saving else 0
+    runs = rows * tasks if tasks else None
+    if guard.kind == "agentic failures" and runs is not None and limit >= runs:
+        yield f"{where}, and only {runs} tasks run with the change; expected fewer, or it never trips. Correct it."
+    if guard.kind == "drift" and step_ms is not None and limit >= step_ms:
+        yield f"{where}, and a whole verify step takes {step_ms:.3g} ms; expected less, or it never trips. Correct it."
     if guard.kind == "passes" and (limit < 0 or (tasks is not None and limit >= tasks)):
         most = f"below {tasks}, the tasks of a draw" if tasks is not None else "a number of tasks"
         yield f"{where}; expected from 0 on and {most}, or it cannot both trip and pass. Correct the constant."

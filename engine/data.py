@@ -146,6 +146,12 @@ def _check_order(planned: Rows, ran: pd.DataFrame, shown: str) -> None:
 
     A void row is run again in its place, before the next one, or after the last one, as the plan says.
     """
+    again = ran[ran["started"].duplicated()]
+    if len(again):
+        raise RecordError(
+            f"{shown}: row {again['row'].iloc[0]} starts at {again['started'].iloc[0].isoformat()}, as another row "
+            "does; expected one start after the other, since their order counts. Correct the start times."
+        )
     at_the_end = planned.replace == "at the end"
     to_come = deque(planned.order)
     for place, row in enumerate(ran.itertuples() if at_the_end else ran[ran["state"] != "void"].itertuples(), 1):

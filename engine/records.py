@@ -94,6 +94,8 @@ def check_together(tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str])
     complete row has draws. In every row that is not void each verify step emits at least one token, the verify
     steps of a draw take no longer than its model time, and a draw's passes are the tasks that passed.
     """
+    if "equality" in tables:
+        _check_equality(tables["equality"], shown["equality"])
     if "rows" not in tables:
         return
     rows = tables["rows"]
@@ -121,6 +123,15 @@ def check_together(tables: Mapping[str, pd.DataFrame], shown: Mapping[str, str])
         _one_of(tables["tasks"], "outcome", OUTCOMES, shown["tasks"])
         if "draws" in tables:
             _check_passes(counted["draws"], counted["tasks"], shown)
+
+
+def _check_equality(calls: pd.DataFrame, shown: str) -> None:
+    wrong = calls[(calls["mismatched_rows"] < 0) | (calls["mismatched_rows"] > calls["rows"]) | (calls["rows"] < 1)]
+    for call in wrong.itertuples():
+        raise RecordError(
+            f"{shown}: check {call.check}, call {call.call}: {call.mismatched_rows} of {call.rows} rows differ; "
+            "expected at least one row, and from none to all of them. Correct the record."
+        )
 
 
 def _one_of(frame: pd.DataFrame, column: str, allowed: tuple[str, ...], shown: str) -> None:

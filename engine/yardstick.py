@@ -1,6 +1,7 @@
 """Yardstick rows: those of an earlier part's arm, taken from its data as they were when the plan was written."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,13 @@ def add_yardstick(
         )
     rows = found["rows"][(found["rows"]["arm"] == source.arm) & (found["rows"]["state"] == "complete")]
     _refuse_the_same_again(f"{source.part}/" + rows["row"], tables, where)
+    first, last = rows["started"].min().date(), rows["started"].max().date()
+    day = plan.arms[name].earlier
+    if day is not None and not first - timedelta(days=1) <= day <= last + timedelta(days=1):
+        raise RecordError(
+            f"{show(folder / 'plan.toml')}: arms.{name}.earlier is {day}, and the rows of {source.part} ran from "
+            f"{first} to {last}; expected the day on which they ran. Correct it."
+        )
     for table, frame in found.items():
         if table not in tables:
             continue

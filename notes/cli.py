@@ -123,7 +123,8 @@ def plan(campaign: Campaign, part: str, with_power: bool) -> int:
     what = compiled(campaign.part(part))
     click.echo(what.text)
     if with_power:
-        click.echo("\n" + (what.decides or "the plan has no verdict over planned rows"))
+        none = "not known before its rule is mended" if what.problems else "the plan has no verdict over planned rows"
+        click.echo("\n" + (what.decides or none))
     for problem in what.problems:
         click.echo(f"\n{problem}", err=True)
     return FINDINGS if what.problems else OK

@@ -1,6 +1,8 @@
 """The log of looks at a part's readings while planned rows were missing: append only, and kept for good."""
 
+import contextlib
 import datetime
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AwareDatetime, Field
@@ -11,7 +13,7 @@ from campaign.engine import files
 from campaign.engine.data import Data
 from campaign.engine.plan import Plan
 from campaign.notes.errors import UsageError
-from campaign.notes.history import History, NoHistory
+from campaign.notes.history import History, NoHistory, Repository, Version, open_history
 from campaign.notes.paths import Part
 from campaign.notes.seal import Problem
 from campaign.notes.toml_files import Record, Sentence, parse_toml, read_toml, record_lines, validated
@@ -40,8 +42,22 @@ def read_looks(part: Part) -> list[LoggedLook]:
 
 
 def looks_of(part: Part) -> list[Look]:
-    """The looks as the readings take them."""
-    return [Look(look.rows, look.planned) for look in read_looks(part)]
+    """The looks as the readings take them: those of looks.toml, and those that only the history still holds."""
+    found = read_looks(part)
+    history = open_history(part.campaign.root)
+    if not isinstance(history, NoHistory):
+        for before in _earlier(part, history):
+            found += [look for look in before[1] if look not in found]
+    return [Look(look.rows, look.planned) for look in found]
+
+
+def _earlier(part: Part, repo: Repository) -> Iterator[tuple[Version, list[LoggedLook]]]:
+    """Each earlier state of looks.toml that can be read, the oldest first."""
+    shown = part.show(part.looks)
+    for version in reversed(repo.versions(part.looks)):
+        if version.blob is not None:
+            with contextlib.suppress(UsageError):
+                yield version, _entries(parse_toml(repo.text_of(version.blob), shown), shown)
 
 
 def log_look(part: Part, plan: Plan, data: Data, now: datetime.datetime, because: str) -> LoggedLook | None:
@@ -75,15 +91,8 @@ def check_looks(part: Part, repo: History) -> list[Problem]:
     if isinstance(repo, NoHistory):
         return []
     shown = part.show(part.looks)
-    now = [look.model_dump() for look in read_looks(part)]
-    for version in reversed(repo.versions(part.looks)):
-        if version.blob is None:
-            continue
-        try:
-            text = repo.text_of(version.blob)
-            before = [look.model_dump() for look in _entries(parse_toml(text, shown), shown)]
-        except UsageError:
-            continue
+    now = read_looks(part)
+    for version, before in _earlier(part, repo):
         if now[: len(before)] != before:
             return [
                 Problem(

@@ -1,5 +1,6 @@
 """Everything that a post may quote, freshly read: plan, data, readings, facts, credits, the other parts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -8,7 +9,7 @@ import pandas as pd
 from campaign.analysis.characteristics import characteristics
 from campaign.analysis.compute import read
 from campaign.analysis.readings import Reading, Readings
-from campaign.analysis.rows import served_tables
+from campaign.analysis.rows import ROW_VALUES, served_tables
 from campaign.analysis.rule import rule_digest
 from campaign.analysis.rule_check import problems
 from campaign.engine.data import Data, read_data, rows_of
@@ -55,6 +56,7 @@ def load(part: Part) -> Sources:
     seal = read_seal(part)
     _refuse_another_origin(part, data, seal)
     _refuse_rows_before_seal(part, plan, data, seal)
+    _require_seal_and_hash(part, plan, data, seal)
     facts = read_facts(part)
     computed = read(plan, data, part.show(part.plan), looks_of(part))
     quotable: dict[str, Reading] = {name: computed[name] for name in computed}
@@ -100,6 +102,25 @@ def _refuse_rows_before_seal(part: Part, plan: Plan, data: Data, seal: Seal | No
             f"{part.show(part.data / 'rows.csv')}: row {row['row']} started {row['started'].isoformat()}, before the "
             f"plan was sealed on {seal.sealed.isoformat()}; expected measured rows only after the seal. "
             "Leave the row out, or make it a yardstick (an arm with `earlier`)."
+        )
+
+
+def _require_seal_and_hash(part: Part, plan: Plan, data: Data, seal: Seal | None) -> None:
+    """Refuse measured rows of a plan that compiles to its verdict where no seal, or no hash, ties them to the plan."""
+    if plan.saving is None or data.origin != "measured" or "rows" not in data.tables:
+        return
+    ran = rows_of(plan, data.tables["rows"])
+    if len(ran) and seal is None:
+        raise UsageError(
+            f"{part.show(part.seal)}: there is no seal, and {len(ran)} rows are there; expected the plan sealed before "
+            "its first measured row. Rows that ran before it can be a yardstick (an arm with `earlier`); "
+            '`"origin": "stated"` in run.json says that nothing proves the order.'
+        )
+    without = ran[ran["plan_sha256"].isna()]
+    if len(without):
+        raise UsageError(
+            f"{part.show(part.data / 'rows.csv')}: row {without['row'].iloc[0]} has no plan_sha256; expected "
+            f"{seal.plan_sha256 if seal else ''}, the plan under which it ran. Whatever measures a row writes it there."
         )
 
 
@@ -198,9 +219,25 @@ def compiled(part: Part) -> Compiled:
     tables = _tables_there(plan, part)
     title = f"{part.title}: {plan.about}"
     tasks = int(tables["tasks"]["task"].nunique()) if "tasks" in tables and len(tables["tasks"]) else None
-    found = tuple(f"{shown}: {problem}" for problem in problems(plan, tasks))
+    steps = tables[ROW_VALUES]["step_ms"].mean() if ROW_VALUES in tables and len(tables[ROW_VALUES]) else None
+    faults = problems(plan, tasks, steps) + _power_fault(plan, tables)
+    found = tuple(f"{shown}: {problem}" for problem in faults)
     decides = power_text(characteristics(plan, tables)) if plan.verdict and plan.rows and not found else ""
     return Compiled(f"{title}\n{plan_text(plan)}", decides, found, rule_digest(plan))
+
+
+def _power_fault(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """That a guard on power shares could never run, because earlier rows have no power samples."""
+    asked = plan.verdict and any(guard.kind == "power share" for guard in plan.verdict.guards)
+    if not asked or ROW_VALUES not in tables or not len(tables[ROW_VALUES]):
+        return []
+    rows = tables[ROW_VALUES]
+    without = rows[rows["power_share"].isna()] if "power_share" in rows else rows
+    return [
+        f"verdict.guards: the power shares of {len(without)} earlier rows are not known ({row}), so the guard could "
+        "never run; expected power samples of every row. Take the guard out, or another yardstick."
+        for row in without["row"].iloc[:1]
+    ]
 
 
 def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:

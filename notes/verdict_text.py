@@ -10,7 +10,7 @@ import numpy as np
 
 from campaign.analysis.compared import compared
 from campaign.analysis.constants import fixed
-from campaign.analysis.expressions import Expression, Undefined, parse
+from campaign.analysis.expressions import COMPARISON_DIGITS, Expression, Undefined, parse
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rule import declarations, guards
 from campaign.analysis.verdict import Decision, decide
@@ -58,12 +58,8 @@ def _bars(plan: Plan, readings: Readings, deciding: Reading) -> Iterator[str]:
         if bound is None or not _both_numbers(bound.value, deciding.value):
             continue
         off = float(deciding.value) - float(bound.value)  # type: ignore[arg-type]
-        side = "above" if off >= 0 else "below"
         how = "at least" if band.at_least else "above"
-        yield (
-            f"{band.verdict} needs {how} {figure(bound)} ({bound.id}): "
-            f"{_like(abs(off), figure(deciding), figure(bound))} {side} it"
-        )
+        yield f"{band.verdict} needs {how} {figure(bound)} ({bound.id}): {_off(off, figure(deciding), figure(bound))}"
 
 
 def _verdict_reading(plan: Plan, readings: Readings) -> Reading:
@@ -131,8 +127,8 @@ def _distance(when: Expression, readings: Readings) -> str:
         said += f" ({right.text})"
     if not _both_numbers(left.value, right.value) or isinstance(tree.ops[0], ast.Eq | ast.NotEq):
         return said
-    away = abs(left.value - right.value)
-    return f"{said}, {_like(away, left.shown, right.shown)} away" if away else said
+    away = round(abs(left.value - right.value), COMPARISON_DIGITS)
+    return f"{said}, {_enough(away, left.shown, right.shown)} away" if away else f"{said}, which it is exactly"
 
 
 @dataclass(frozen=True)
@@ -172,7 +168,19 @@ def _lever(lever: Lever, readings: Readings) -> str:
     if not _both_numbers(reached.value, bar.value):
         return said
     off = float(reached.value) - float(bar.value)  # type: ignore[arg-type]
-    return f"{said}: {_like(abs(off), figure(saving), figure(bar))} {'above' if off >= 0 else 'below'} it"
+    return f"{said}: {_off(off, figure(saving), figure(bar))}"
+
+
+def _off(off: float, *shown: str) -> str:
+    """Where a value lies that is `off` a bound, as the comparisons of the rule see it."""
+    off = round(off, COMPARISON_DIGITS)
+    return f"{_enough(abs(off), *shown)} {'above' if off > 0 else 'below'} it" if off else "exactly at it"
+
+
+def _enough(away: float, *shown: str) -> str:
+    """A distance like the figures beside it, with more digits where rounding would make it none."""
+    said = _like(away, *shown)
+    return said if re.search("[1-9]", said) else f"{away:.2g}"
 
 
 def with_interval(reading: Reading) -> str:

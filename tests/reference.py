@@ -163,7 +163,10 @@ class Rule:
                 passed = wilson(outcomes.count("pass"), len(outcomes), self.level)
                 self.answers[f"quality.{which.replace('-', '_')}.{name}"] = Answer(*passed)
             draws = [one["passes"] for one in self.tables["draws"] if self.arm_of.get(one["row"]) == name]
-            self.answers[f"passes.{name}"] = Answer(None if EMPTY in draws else mean(draws))
+            passes = None if EMPTY in draws else mean(draws)
+            self.answers[f"passes.{name}"] = Answer(passes)
+            scaled = passes * len(own) / len(graded) if passes is not None and graded else None
+            self.answers[f"passes.{name}.graded"] = Answer(scaled)
         ps: dict[str, float | None] = {}
         for which in sorted({one["task"] for one in runs}):
             table = []
@@ -264,7 +267,8 @@ class Rule:
         if value is None:
             return None
         if guard["kind"] == "passes":
-            return not below(limit, value)
+            graded = self.answers[f"completeness.{arm}"].value
+            return not below(limit, 100 * value / graded) if graded else None
         return below(value, limit) if guard["kind"] == "completeness" else below(limit, value)
 
 

@@ -1,6 +1,7 @@
 """A new part: its skeleton builds before any row exists, and gives a verdict once the rows are there."""
 
 import datetime
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,13 @@ def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TriedCampaign:
 
 
 def measure(campaign: TriedCampaign, *, failing: bool = False) -> None:
-    """Nothing; the rows of the skeleton's plan then lie in data/."""
-    campaign.write("data/rows.csv", rows_csv(arms=ARMS))
+    """Nothing; the skeleton's plan is then sealed, and its rows lie in data/."""
+    campaign.commit_all("Plan Part 1")
+    campaign.notes("seal", "1")
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)
+    sha256 = hashlib.sha256((campaign.part.plan).read_bytes()).hexdigest()
+    rows = rows_csv(start, ARMS).splitlines()
+    campaign.write("data/rows.csv", f"{rows[0]},plan_sha256\n" + "".join(f"{row},{sha256}\n" for row in rows[1:]))
     campaign.write("data/draws.csv", draws_csv(ARMS, draws=3))
     campaign.write("data/tasks.csv", tasks_csv(ARMS, draws=3))
     tasks = campaign.text("data/tasks.csv").replace("fail", "pass")
@@ -136,10 +142,7 @@ def test_earlier_part_gives_plan_facts_prose_and_credits(tmp_path, monkeypatch):
 
 def test_part_made_from_an_earlier_one_names_itself(campaign):
     """The post of a part taken over from Part 1 is headed Part 2."""
-    measure(campaign)
     campaign.notes("new", "2", "--from", "1")
-    for name in ("rows", "draws", "tasks"):
-        campaign.write(f"../part-2/data/{name}.csv", campaign.text(f"data/{name}.csv"))
     campaign.notes("build", "2")
     assert "# Part 2: " in campaign.text("../part-2/post.md")
 

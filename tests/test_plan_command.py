@@ -115,7 +115,7 @@ def test_plan_says_which_verdicts_a_guard_can_hide(campaign, part):
     """A plan that protects no verdict is not said to protect one."""
     part.plan["verdict"]["negative"] = []
     part.write()
-    assert "incomplete, held, confounded, then the band; a guard hides any" in campaign.notes("plan", "1").stdout
+    assert "then the band; a guard hides any" in campaign.notes("plan", "1", exit=1).stdout
 
 
 def test_plan_shows_the_chances_and_repeats_itself(campaign, part):
@@ -304,3 +304,29 @@ def test_origin_of_the_data_is_the_seals(campaign, part):
     sealed(campaign, part)
     campaign.write("data/run.json", json.dumps({"origin": "stated"}))
     assert "origin is 'stated'" in campaign.notes("read", "1", exit=2).stderr
+
+
+# ---- rows and the seal
+
+
+def with_rows(part: Compiled) -> None:
+    """Nothing; the planned rows then stand beside the plan, after it."""
+    for number, arm in enumerate(part.plan["rows"]["order"]):
+        part.add_row(arm, [14.4 + number / 10, 14.4])
+
+
+def test_rows_of_a_compiled_plan_need_its_seal(campaign, part):
+    """Measured rows without a seal are read by no command: nothing says that the plan came first."""
+    with_rows(part)
+    commit(campaign, part)
+    for command in ("read", "build"):
+        assert "there is no seal, and 4 rows are there" in campaign.notes(command, "1", exit=2).stderr
+
+
+def test_mismatches_cannot_cancel(campaign, part):
+    """A certificate counts calls that differ; fewer than none, or more than all rows, is no record."""
+    for wrong in (-1, 7):
+        part.plan["tables"]["equality"] = "data/equality.csv"
+        part.equality = [{"check": "c", "version": "v", "call": 1, "rows": 6, "mismatched_rows": wrong}]
+        part.write()
+        assert f"{wrong} of 6 rows differ" in campaign.notes("plan", "1", exit=2).stderr

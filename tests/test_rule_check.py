@@ -123,6 +123,7 @@ FAULTS = {
     "arm": (reading(kind="placebo", arm="yardstik", pick=4), "arm is 'yardstik'; .*Did you mean yardstick"),
     "slope": (reading(kind="drift", arm="old", against="yardstick", slope="hi"), "slope is 'hi'; expected one of low"),
     "expression of a guard": (guard(when="drift.most >"), "'g': expression 'drift.most >': not an expression"),
+    "negative words that protect none": (verdict(negative=[]), "found none, which no band gives"),
     "no negative word": (
         bands(("pays", "at_least", "bar"), ("costs", "", "")),
         "expected the verdicts that no guard",
@@ -153,6 +154,21 @@ def test_limit_of_passes_lies_below_the_tasks_of_a_draw(part):
     assert found(part, tasks=3) == []
 
 
+def test_limit_of_drift_lies_below_a_verify_step(part):
+    """A drift of a whole step never comes; without earlier rows it cannot be told."""
+    constant("limit.drift", 1000)(part)
+    assert found(part) == []
+    assert "a whole verify step takes 14.4 ms" in problems(part.typed_plan(), step_ms=14.4)[0]
+
+
+def test_limit_of_failures_lies_below_the_runs(part):
+    """More failures than there are runs never trip a guard."""
+    constant("limit.failures", 8)(part)
+    part.plan["verdict"]["guards"][0]["limit"] = "limit.failures"
+    assert found(part) == []
+    assert "only 8 tasks run with the change" in found(part, tasks=2)[0]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -160,7 +176,7 @@ def test_limit_of_passes_lies_below_the_tasks_of_a_draw(part):
         bands(("pays", "at_least", "bar"), ("rolled back", "", "")),
         verdict(reading="saving.low.lo"),
         verdict(reading="passes.rs8"),
-        verdict(negative=[], bands=[{"verdict": "pays", "at_least": "bar"}, {"verdict": "costs"}]),
+        verdict(negative=["costs"], bands=[{"verdict": "pays", "at_least": "bar"}, {"verdict": "costs"}]),
         guard(when="power.share.r05 > 90"),
         guard(when="max(power.share.*) > 90"),
         guard(when="quality.qa_1.rs8.lo < 0.1"),
