@@ -76,6 +76,7 @@ def _declared(plan: Plan) -> Iterator[str]:
         except (PlanError, ReadingError) as wrong:
             yield str(wrong)
             continue
+        yield from (f"{where}: {fault}" for fault in _equal_words(plan, said))
         for table in _tables(said):
             if table not in (*plan.tables, *served):
                 lack = "rows and draws" if table in (ROW_VALUES, DRAW_VALUES) else table
@@ -261,4 +262,18 @@ def _bars(plan: Plan, known: Fixed) -> Iterator[str]:
             yield (
                 f"verdict.bands: {top.verdict} begins at {bound:g}, above the count of {count:g}; expected a bar that "
                 "the change can reach if its count is right. Lower the bar, or correct the count."
+            )
+
+
+_EQUAL = re.compile(r"\b(equal|same|unchanged|no (change|difference))\b", re.IGNORECASE)
+
+
+def _equal_words(plan: Plan, said: Any) -> Iterator[str]:
+    """A choice that calls two things equal has to ask a test that can show it."""
+    tests = {str(one.get("id")) for one in declarations(plan) if one.get("kind") == "equivalence"}
+    for case in said.cases if isinstance(said, kinds.Choice) else ():
+        if _EQUAL.search(case.word) and not (case.when and tests & set(parse(case.when).ids)):
+            yield (
+                f"prints {case.word!r} where no equivalence test decides; expected a condition on a reading of kind "
+                "equivalence, as drift.equal.low < 0.05, or a word that claims less, as 'not told apart'. Change it."
             )

@@ -45,9 +45,9 @@ def test_records_are_of_all_sizes():
 
 
 def test_recorded_memory_is_flat():
-    """Ten times the records took at most a tenth more memory, and never half a GiB."""
+    """Ten times the records took at most a quarter more memory, and never half a GiB."""
     peaks = {one["records"]: one["peak_mib"] for one in SAID["results"] if one["way"] == next(iter(WAYS))}
-    assert peaks[10**7] <= 1.1 * peaks[10**6]
+    assert peaks[10**7] <= 1.25 * peaks[10**6]
     assert max(peaks.values()) < 512
 
 

@@ -214,3 +214,16 @@ def test_plans_drawn_at_random_can_be_computed_where_no_fault_is_found(tmp_path)
         made = random_part(tmp_path, seed)
         if problems(made.typed_plan()) == []:
             made.read()
+
+
+def test_equal_is_a_word_that_a_test_has_to_show(part):
+    """A choice says "equal" only on the p of an equivalence test."""
+
+    def said(when: str) -> list[str]:
+        cases = [{"when": when, "word": "equal"}, {"word": "not told apart"}]
+        part.plan["reading"] = [{"id": "word", "kind": "choice", "cases": cases}]
+        return found(part)
+
+    part.plan["saving"]["margin"] = "limit.drift"
+    assert "prints 'equal' where no equivalence test decides" in said("abs(drift.low) < 5")[0]
+    assert said("drift.equal.low < 0.05") == []
