@@ -6,7 +6,8 @@ the same way, under the same ids. What a plan declares under [[reading]] comes a
 
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from campaign.analysis.kinds import slug
@@ -50,17 +51,64 @@ def condition(plan: Plan, guard: Guard) -> str:
 
 
 def rule_digest(plan: Plan) -> str:
-    """sha256 of the rule as it is compiled: changes when the plan, or how this program reads it, changes."""
+    """sha256 of the rule as it is compiled: changes when the plan, or how this program reads it, changes the verdict.
+
+    It covers the verdict with its bands, guards and precedence, every declaration and constant that these are computed
+    from, matching, and the rows. Readings that nothing decides on are not part of it.
+    """
+    used, verdict = _deciding(plan), plan.verdict
     said = {
-        "declarations": declarations(plan),
-        "constants": {name: constant.value for name, constant in plan.constants.items()},
-        "verdict": plan.verdict.model_dump(exclude_defaults=True) if plan.verdict else None,
-        "guards": [text for _, text in guards(plan)],
-        "rounding": plan.rounding,
-        "rows": plan.rows.model_dump(exclude_defaults=True) if plan.rows else None,
+        "declarations": [one for one in declarations(plan) if one.get("id") in used],
+        "constants": {name: constant.value for name, constant in plan.constants.items() if name in used},
+        "verdict": verdict.model_dump(include={"reading", "bands", "negative", "precedence"}) if verdict else "",
+        "guards": [(text, guard.verdict) for guard, text in guards(plan)],
+        "matching": plan.matching.model_dump(exclude_defaults=True) if plan.matching else "",
+        "rows": plan.rows.model_dump(exclude_defaults=True) if plan.rows else "",
     }
     text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_ID = re.compile(r"[A-Za-z_]\w*(?:\.(?:\w+|\*))*")
+
+
+def _deciding(plan: Plan) -> set[str]:
+    """The ids of the declarations and constants that the verdict is computed from."""
+    if plan.verdict is None:
+        return set()
+    known = {str(one.get("id")): one for one in declarations(plan)} | {name: {} for name in plan.constants}
+    texts = [plan.verdict.reading, *(text for _, text in guards(plan))]
+    texts += [band.at_least or band.above or "" for band in plan.verdict.bands]
+    texts += [plan.matching.at, *plan.matching.slopes.values()] if plan.matching else []
+    texts += ["interval.level", f"{MATCHING}.mismatches"]
+    found: set[str] = set()
+    while texts:
+        for name in _named(texts.pop(), known) - found:
+            found.add(name)
+            texts += _texts(known[name])
+    return found
+
+
+def _named(text: str, known: Mapping[str, Declaration]) -> set[str]:
+    """The known ids that a text names: as they are, by an aspect, as a member of a family, or by a pattern."""
+    return {name for word in _ID.findall(text) for name in known if _fits(word, name)}
+
+
+def _fits(word: str, name: str) -> bool:
+    """Whether `word` of an expression can mean the declaration `name`."""
+    if "*" in word:
+        return re.fullmatch(re.escape(word).replace(r"\*", r"[\w{}]+"), name) is not None
+    member = re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(name))
+    return re.fullmatch(rf"{member}(\.\w+)?", word) is not None
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in a declaration."""
+    if isinstance(value, Mapping):
+        return [text for inner in value.values() for text in _texts(inner)]
+    if isinstance(value, list):
+        return [text for inner in value for text in _texts(inner)]
+    return [value] if isinstance(value, str) else []
 
 
 def _generated(plan: Plan) -> Iterator[Declaration]:
@@ -317,6 +365,8 @@ def _task_time(plan: Plan, said: Saving) -> Iterator[Declaration]:
             yield {"id": f"steps.{arm}", **mean, "where": where, "column": "verify_steps", **steps_shape}
         steps = f"steps.{slug(said.against)}"
         yield {"id": "time.implied", "kind": "expr", "expr": f"{said.count} * {steps} / 1000", **shape}
+        for end in ("lower", "upper"):
+            yield {"id": f"time.implied.{end}", "kind": "expr", "expr": f"saving.{end} * {steps} / 1000", **shape}
         yield {
             "id": "time.rows_needed",
             "kind": "rows_needed",

@@ -14,6 +14,7 @@ from campaign.engine.errors import RecordError
 from campaign.engine.files import digest_of, sha256_of
 from campaign.engine.plan import Plan, Rows
 from campaign.engine.records import check_together
+from campaign.engine.tables import Schema, no_records
 from campaign.engine.yardstick import add_yardstick
 from campaign.kernels.errors import nearest
 
@@ -41,13 +42,20 @@ class Data:
         return digest_of(self.digests)
 
 
-def read_data(plan: Plan, folder: Path, show: Callable[[Path], str]) -> Data:
-    """Every table of the plan, from the part's folder, with run.json; RecordError where anything is wrong."""
+def read_data(plan: Plan, folder: Path, show: Callable[[Path], str], *, absent_is_empty: bool = False) -> Data:
+    """Every table of the plan, from the part's folder, with run.json; RecordError where anything is wrong.
+
+    With `absent_is_empty` a table whose file is not there yet has no records: before the first row.
+    """
     tables: dict[str, pd.DataFrame] = {}
     digests: dict[str, str] = {}
     shown: dict[str, str] = {}
     for name in plan.tables:
         file, schema = plan.table(name)
+        if absent_is_empty and isinstance(schema, Schema) and not any(folder.glob(file)):
+            shown[name] = show(folder / file)
+            tables[name] = no_records(schema)
+            continue
         found = read_records(file, schema, folder, show)
         shown[name] = found.shown
         tables[name] = found.table

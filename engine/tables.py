@@ -105,6 +105,11 @@ def empty_table(columns: Mapping[str, str], suffix: str) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def no_records(schema: Schema) -> pd.DataFrame:
+    """A table without records, as `read_table` would give it."""
+    return typed(pd.DataFrame(columns=[column.name for column in schema.columns]), schema)
+
+
 def read_table(path: Path, schema: Schema, shown: str) -> pd.DataFrame:
     """The records of the file at `path`, each validated; `shown` is how an error names the file.
 

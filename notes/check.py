@@ -231,7 +231,7 @@ def _plots(part: Part, sources: Sources, ledger: Ledger) -> Iterator[Finding]:
 
 def _rule(part: Part, sources: Sources) -> Iterator[Finding]:
     """A sealed plan that this program compiles to another rule than at its seal."""
-    sealed = sources.seal.rule_sha256 if sources.seal else None
+    sealed = sources.seal.decision_sha256 if sources.seal else None
     found = rule_digest(sources.plan)
     if sealed is not None and sealed != found:
         yield Finding(

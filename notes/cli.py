@@ -160,7 +160,7 @@ def seal(campaign: Campaign, part: str, origin: str, sealed: str | None, note: s
         require_history(history, "A seal").require_can_commit()
     what = check_before_seal(found, measured=origin == "measured")
     moment = _moment(sealed, "--sealed") if sealed else datetime.now(UTC)
-    made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note, rule_sha256=what.digest)  # type: ignore[arg-type]
+    made = make_seal(found, origin=origin, sealed=moment, repo=history, note=note, decision_sha256=what.digest)  # type: ignore[arg-type]
     write_seal(found, made)
     if what.decides:
         click.echo(what.text + "\n\n" + what.decides + "\n")

@@ -15,7 +15,10 @@ def plan_text(plan: Plan) -> str:
         lines += [f"rows: {', '.join(plan.rows.order)}; {plan.rows.draws} draws each; {_looks(plan)}", _void(plan)]
     for name, arm in plan.arms.items():
         if arm.earlier:
-            source = f"; {arm.source.arm} of {arm.source.part}, sha256 {arm.source.sha256[:12]}" if arm.source else ""
+            loose = "; no source: nothing fixes which rows these are"
+            source = (
+                f"; {arm.source.arm} of {arm.source.part}, sha256 {arm.source.sha256[:12]}" if arm.source else loose
+            )
             lines.append(f"yardstick: {name}: {arm.label} ({arm.earlier}){source}")
     if plan.matching:
         slopes = ", ".join(f"{name} {known[constant]:g}" for name, constant in plan.matching.slopes.items())

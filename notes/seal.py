@@ -68,6 +68,8 @@ class Seal(Record):
     plan_blob: GitName
     """git's name for plan.toml as it was sealed."""
     rule_sha256: Sha256 | None = None
+    """of every declaration, as the first seals have it; kept, and not compared: readings are added later."""
+    decision_sha256: Sha256 | None = None
     """the sha256 of the rule that the plan compiled to when it was sealed."""
     commit: GitName
     """the full name of the earlier commit that holds the plan."""
@@ -89,7 +91,7 @@ def make_seal(
     sealed: datetime.datetime,
     repo: History,
     note: str | None = None,
-    rule_sha256: str | None = None,
+    decision_sha256: str | None = None,
 ) -> Seal:
     """The seal of the part's plan as HEAD holds it; nothing is written.
 
@@ -115,7 +117,7 @@ def make_seal(
         "origin": origin,
         "plan_sha256": sha256_of(part.plan.read_bytes()),
         "plan_blob": plan_blob,
-        "rule_sha256": rule_sha256,
+        "decision_sha256": decision_sha256,
         "commit": commit,
         "sealed": sealed,
         "note": (NOTES.get(origin) or "") if note is None else note,

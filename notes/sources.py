@@ -14,6 +14,7 @@ from campaign.analysis.rule import rule_digest
 from campaign.analysis.rule_check import problems
 from campaign.engine.data import Data, read_data, rows_of
 from campaign.engine.plan import Plan, read_plan
+from campaign.engine.tables import Schema
 from campaign.notes.corrections import Caused, caused
 from campaign.notes.credits import credit_readings, read_credits
 from campaign.notes.errors import UsageError
@@ -245,9 +246,13 @@ def _tables_there(plan: Plan, part: Part) -> dict[str, pd.DataFrame]:
 
     Rows that ran under the plan are left out: what they say must not shape it.
     """
-    there = {name: said for name, said in plan.tables.items() if _is_there(plan, name, part)}
+    there = {
+        name: said
+        for name, said in plan.tables.items()
+        if _is_there(plan, name, part) or isinstance(plan.table(name)[1], Schema)
+    }
     plan = plan.model_copy(update={"tables": there})
-    data = read_data(plan, part.folder, part.show)
+    data = read_data(plan, part.folder, part.show, absent_is_empty=True)
     tables = dict(data.tables)
     if "rows" in tables:
         earlier = [name for name, arm in plan.arms.items() if arm.earlier]

@@ -209,6 +209,9 @@ class Rule:
         spent = self.answers[f"steps.{against}"].value
         implied = None if spent is None else self.constants[self.saving["count"]] * spent / 1000
         self.answers["time.implied"] = Answer(implied)
+        for end in ("lower", "upper"):
+            saved = self.answers[f"saving.{end}"].value
+            self.answers[f"time.implied.{end}"] = Answer(None if None in (saved, spent) else saved * spent / 1000)
         rows = sum(one["arm"] == against for one in self.rows)
         self.answers["time.rows_needed"] = Answer(
             None if implied is None or gap.sd is None else rows_for(implied, gap.sd, rows, self.level)

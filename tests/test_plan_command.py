@@ -183,7 +183,7 @@ def sealed(campaign: TriedCampaign, part: Compiled) -> None:
 def test_seal_holds_the_hash_of_the_rule(campaign, part):
     """seal.toml has the sha256 of what the plan compiled to."""
     sealed(campaign, part)
-    assert tomllib.loads(campaign.part.seal.read_text())["rule_sha256"] == rule_digest(part.typed_plan())
+    assert tomllib.loads(campaign.part.seal.read_text())["decision_sha256"] == rule_digest(part.typed_plan())
 
 
 def test_rule_that_compiles_otherwise_is_a_finding(campaign, part, monkeypatch):

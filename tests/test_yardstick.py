@@ -8,6 +8,7 @@ from tests.compiled import Compiled, compiled
 from tests.reference import Rule
 from tests.test_rule_random import disagreements
 
+from campaign.engine.data import read_data
 from campaign.engine.errors import PlanError, RecordError
 
 FILES = ("rows", "draws", "tasks", "power")
@@ -184,3 +185,16 @@ def test_folder_is_found_beside_the_part(part, earlier):
     """The path in messages and hashes is the one beside the part."""
     assert earlier.folder == Path(part.folder.parent / "part-1")
     assert all(not Path(name).is_absolute() for name in part.data().digests)
+
+
+def test_yardstick_is_known_before_any_file_of_the_part_is(part):
+    """What a plan could decide is known from the yardstick alone: the part's own tables have no file yet."""
+    plan = part.typed_plan()
+    for path in (part.folder / "data").glob("*.csv"):
+        path.unlink()
+    found = read_data(plan, part.folder, str, absent_is_empty=True)
+    assert set(found.tables["rows"]["arm"]) == {"yardstick"} and set(found.tables["draws"]["row"]) == {
+        "part-1/r01",
+        "part-1/r04",
+        "part-1/r05",
+    }
