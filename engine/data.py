@@ -45,7 +45,8 @@ class Data:
 def read_data(plan: Plan, folder: Path, show: Callable[[Path], str], *, absent_is_empty: bool = False) -> Data:
     """Every table of the plan, from the part's folder, with run.json; RecordError where anything is wrong.
 
-    With `absent_is_empty` a table whose file is not there yet has no records: before the first row.
+    With `absent_is_empty` a table whose file is not there yet has no records, and run.json may be missing too: before
+    the first row.
     """
     tables: dict[str, pd.DataFrame] = {}
     digests: dict[str, str] = {}
@@ -71,7 +72,7 @@ def read_data(plan: Plan, folder: Path, show: Callable[[Path], str], *, absent_i
     if run_file.is_file():
         run = _read_run(run_file, show(run_file))
         digests["data/run.json"] = sha256_of(run_file)
-    elif plan.tables:
+    elif plan.tables and not absent_is_empty:
         raise RecordError(
             f"{show(run_file)}: there is no such file; expected where the data come from (origin, environment). "
             'Write it, with at least {"origin": "measured"}.'

@@ -323,6 +323,17 @@ def test_rows_of_a_compiled_plan_need_its_seal(campaign, part):
         assert "there is no seal, and 4 rows are there" in campaign.notes(command, "1", exit=2).stderr
 
 
+def test_plan_is_sealed_before_any_file_of_data(campaign, part):
+    """What measures the rows makes the files: none of them has to be there at the seal."""
+    del part.plan["arms"]["yardstick"]
+    part.plan["saving"] = {"arm": "rs8", "against": "old"}
+    part.plan["verdict"]["guards"] = []
+    commit(campaign, part)
+    for path in campaign.part.data.iterdir():
+        path.unlink()
+    campaign.notes("seal", "1")
+
+
 def test_mismatches_cannot_cancel(campaign, part):
     """A certificate counts calls that differ; fewer than none, or more than all rows, is no record."""
     for wrong in (-1, 7):
