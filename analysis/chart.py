@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from campaign.analysis.expressions import COMPARISON_DIGITS
-from campaign.analysis.intervals import DUST
+from campaign.analysis.intervals import DUST, reason_lacking
 
 FEWEST_POINTS = 8
 """Points below which no limits are drawn."""
@@ -78,9 +78,9 @@ def _centre(values: Sequence[float]) -> tuple[tuple[float, ...], float | None, f
     points = tuple(array.tolist())
     if not points:
         return points, None, None, "there are no points"
-    lacking = int(np.sum(~np.isfinite(array)))
+    lacking = reason_lacking(array, "points")
     if lacking:
-        return points, None, None, f"{lacking} of {len(points)} points have no value"
+        return points, None, None, lacking
     center = float(array.mean())
     if len(points) < FEWEST_POINTS:
         return points, center, None, f"need at least {FEWEST_POINTS} points for limits, have {len(points)}"

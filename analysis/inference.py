@@ -10,6 +10,7 @@
 `rows_needed`  rows of an arm that would resolve a difference
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
@@ -56,14 +57,14 @@ class Known:
 class Inference(Declared):
     """A declaration that computes itself."""
 
+    @abstractmethod
     def estimates(self, known: Known) -> Estimates:
         """Id and value of each reading that it declares."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def formula(self) -> str:
         """How it is computed, in one line."""
-        raise NotImplementedError
 
 
 class Relative(Arms, Inference):

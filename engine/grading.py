@@ -100,24 +100,22 @@ def only_changed(before: Mapping[str, str], *paths: str) -> Grader:
 
 def file_is(path: str, wanted: str) -> Grader:
     """Passes a file with this text; line ends, and white space at the end of lines and of the file, do not count."""
-
-    def grade(files: Files, answer: str) -> Grade:
-        found = files.get(path)
-        if found is None:
-            return failed(f"there is no text file {path}")
-        return PASSED if _lines(found) == _lines(wanted) else failed(f"{path} holds another text")
-
-    return grade
+    return _same_file(path, wanted, _lines)
 
 
 def file_says(path: str, wanted: str) -> Grader:
     """Passes a file that holds this and nothing else, as `plain` compares them."""
+    return _same_file(path, wanted, plain)
+
+
+def _same_file(path: str, wanted: str, read: Callable[[str], object]) -> Grader:
+    """Passes a file that is read as the wanted text is."""
 
     def grade(files: Files, answer: str) -> Grade:
         found = files.get(path)
         if found is None:
             return failed(f"there is no text file {path}")
-        return PASSED if plain(found) == plain(wanted) else failed(f"{path} holds another text")
+        return PASSED if read(found) == read(wanted) else failed(f"{path} holds another text")
 
     return grade
 

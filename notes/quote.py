@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 from campaign.analysis.readings import Reading
+from campaign.analysis.rounding import MINUS
 from campaign.notes.dates import long_date, utc_minute
 from campaign.notes.errors import TemplateError
 
-MINUS = "−"
 NOT_RESOLVED = "not resolved"
 """What is printed for a reading without a value."""
 

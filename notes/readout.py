@@ -8,7 +8,7 @@ from campaign.analysis.rounding import audit_readings
 from campaign.analysis.rows import missing_rows
 from campaign.analysis.rule import declarations
 from campaign.engine.data import planned_rows
-from campaign.notes.look_log import LoggedLook, looks_of
+from campaign.notes.look_log import LoggedLook
 from campaign.notes.paths import Part
 from campaign.notes.quote import NOT_RESOLVED, print_reading
 from campaign.notes.sources import DIGEST_DIGITS, Sources
@@ -52,7 +52,7 @@ def incomplete(sources: Sources) -> str:
     if not missing or plan.rows is None:
         return ""
     total = len(plan.rows.order)
-    looked = any(look.rows == total - missing for look in looks_of(sources.part))
+    looked = any(look.rows == total - missing for look in sources.looks)
     return "" if looked else f"{missing} of {total} planned rows are missing"
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from campaign.analysis.characteristics import characteristics
 from campaign.analysis.compute import read
+from campaign.analysis.interim import Look
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rows import ROW_VALUES, served_tables
 from campaign.analysis.rule import rule_digest
@@ -41,6 +42,8 @@ class Sources:
     data: Data
     facts: Facts
     seal: Seal | None
+    looks: tuple[Look, ...]
+    """Those that were taken before the last row."""
     readings: Readings
     """Computed readings, constants, facts, credits, names of arms and parts: all that can be quoted."""
     computed: tuple[str, ...]
@@ -59,7 +62,8 @@ def load(part: Part) -> Sources:
     _refuse_rows_before_seal(part, plan, data, seal)
     _require_seal_and_hash(part, plan, data, seal)
     facts = read_facts(part)
-    computed = read(plan, data, part.show(part.plan), looks_of(part))
+    looks = tuple(looks_of(part)) if plan.rows else ()  # without planned rows there is nothing to look at too early
+    computed = read(plan, data, part.show(part.plan), looks)
     quotable: dict[str, Reading] = {name: computed[name] for name in computed}
     for more in (
         fact_readings(facts),
@@ -79,7 +83,7 @@ def load(part: Part) -> Sources:
             quotable[name] = reading
     names = (*read_settings(part.campaign).names, *facts.names)
     return Sources(
-        part, plan, data, facts, seal, Readings(quotable, part.name, computed.pending), tuple(computed), names
+        part, plan, data, facts, seal, looks, Readings(quotable, part.name, computed.pending), tuple(computed), names
     )
 
 
@@ -234,10 +238,11 @@ def _power_fault(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     rows = tables[ROW_VALUES]
     without = rows[rows["power_share"].isna()] if "power_share" in rows else rows
+    if not len(without):
+        return []
     return [
-        f"verdict.guards: the power shares of {len(without)} earlier rows are not known ({row}), so the guard could "
-        "never run; expected power samples of every row. Take the guard out, or another yardstick."
-        for row in without["row"].iloc[:1]
+        f"verdict.guards: the power shares of {len(without)} earlier rows are not known ({without['row'].iloc[0]}), so "
+        "the guard could never run; expected power samples of every row. Take the guard out, or another yardstick."
     ]
 
 

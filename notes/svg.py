@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from html import escape
@@ -70,7 +71,7 @@ def svg_of(draw: "Callable[[Figure], None]", height_inches: float, title: str, d
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(ABC):
     """What a plot shows; a class for each kind draws it."""
 
     kind: ClassVar[str]
@@ -82,9 +83,9 @@ class Drawn:
     remarks: tuple[str, ...]
     """Lines under the plot: what an area is, what is missing and why."""
 
+    @abstractmethod
     def draw(self, figure: "Figure") -> None:
         """Nothing; the figure then shows the plot."""
-        raise NotImplementedError
 
     @property
     def digest(self) -> str:

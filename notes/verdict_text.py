@@ -12,7 +12,7 @@ from campaign.analysis.compared import compared
 from campaign.analysis.constants import fixed
 from campaign.analysis.expressions import COMPARISON_DIGITS, Expression, Undefined, parse
 from campaign.analysis.readings import Reading, Readings
-from campaign.analysis.rule import declarations, guards
+from campaign.analysis.rule import declarations, guards, saving_of
 from campaign.analysis.verdict import Decision, decide
 from campaign.engine.plan import Guard, Lever, Plan
 from campaign.notes.quote import NOT_RESOLVED, format_value, print_reading
@@ -158,7 +158,7 @@ def lever_lines(plan: Plan, readings: Readings) -> Iterator[tuple[str, str]]:
 
 
 def _lever(lever: Lever, readings: Readings) -> str:
-    saving = readings[lever.reading or f"{lever.id}.saving"]
+    saving = readings[saving_of(lever)]
     outcome, bar = readings[f"{lever.id}.outcome"], readings[lever.bar]
     if saving.value is None or outcome.value is None:
         return f"{NOT_RESOLVED}: {saving.reason or outcome.reason}"
