@@ -92,7 +92,7 @@ def _known_by_correction(part: Part, post: Post, findings: list[Finding], source
             inside = finding.code == "changed" and place.start <= at < place.end
             if inside and _stands_whole(finding.expected, says[place.number]):
                 mend = f"nothing: correction {place.number} says so below the text"
-                return replace(finding, warning=True, mend=mend)
+                return replace(finding, level="warning", mend=mend)
         return finding
 
     return [told(finding) for finding in findings]
@@ -263,7 +263,7 @@ def _template(part: Part, post: Post) -> Iterator[Finding]:
             should,
             "the template as it is now",
             f"notes build {part.name}",
-            warning=read_published(part) is not None,
+            level="warning" if read_published(part) else "error",
         )
 
 

@@ -292,7 +292,7 @@ class _Checker:
             "a comparing word beside numbers that a claim binds",
             "",
             'write it as {{ claim("…", "' + token.text + '") }} in the template',
-            warning=True,
+            level="warning",
         )
 
     def _finding(self, code: str, at: int, said: str, expected: str, source: str, mend: str = "") -> Finding:

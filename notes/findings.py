@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning", "note"]
+"""An error fails a check; a warning is worth a look; a note only informs."""
 
 CODES = {
     "changed": "a bound place does not hold what its source gives",
@@ -16,6 +20,21 @@ CODES = {
     "rule": "a sealed plan compiles to another rule than at its seal",
     "nothing": "nothing to check was found, or less than before",
     "claim": "a comparing word that no claim binds",
+    "fragile": "a claim that a change within the noise would turn",
+    "derived": "a number that a reader computes otherwise from the printed ones",
+    "set": "a ratio or difference over two different sets of items",
+    "disagree": "one reading that is printed in two ways",
+    "unquoted": "a declared reading that nothing quotes",
+    "since": "a number that was right when it was published and that today's data give otherwise",
+    "neighbour": "a number that stands on the same data as a corrected one",
+    "readers": "the Markdown and its page do not show the same numbers",
+    "waiver": "a waiver that has ended, that nothing needs, or that lacks what it must say",
+    "sum": "a total that its items do not give",
+    "share": "shares that do not add up, or one that its counts do not give",
+    "ratio": "a ratio or difference that the numbers beside it do not give",
+    "order": "a list that is not sorted as it says",
+    "count": "a count that is not the number of things listed",
+    "twice": "one quantity that is printed in two ways",
 }
 """Every kind of finding and what it means."""
 
@@ -38,8 +57,16 @@ class Finding:
     """The reading, fact or rule that the place is bound to; may be empty."""
     mend: str
     """The command that mends it."""
-    warning: bool = False
-    """Whether it only informs."""
+    level: Level = "error"
+    length: int = 0
+    """How many characters of the line it is about; 0 where it is about the line, or the file, as a whole."""
+    also: tuple[str, ...] = ()
+    """What else a person should see beside it, a line each: other places, operands, the rule that would fit."""
+
+    @property
+    def warning(self) -> bool:
+        """Whether it does not fail a check."""
+        return self.level != "error"
 
     def __str__(self) -> str:
         source = f" ({self.source})" if self.source else ""

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -28,7 +28,7 @@ class Token:
     """A symbol ("ms", "%", "×", "pp"), or the counted noun; a range's low end has that of its high end."""
     kind: str
     start: int
-    """Offsets are those of the Markdown; `start` to `end` covers `text`."""
+    """Offsets are those of the source; `start` to `end` covers `text`."""
     end: int
     core_start: int
     """From here to `core_end` stands what a formatter printed: sign, digits, exponent; the word for words."""
@@ -38,15 +38,20 @@ class Token:
     line: int
     column: int
     block: int
-    """The index of its block in `read(markdown)`."""
+    """The index of its block."""
 
 
 def find(markdown: str, names: Collection[str] = ()) -> list[Token]:
     """All tokens of a Markdown text in reading order, none overlapping another."""
-    lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", markdown))]
+    return find_in(read(markdown), markdown, names)
+
+
+def find_in(blocks: Sequence[Block], source: str, names: Collection[str] = ()) -> list[Token]:
+    """All tokens of what a reader sees in `blocks`, whose offsets are those of `source`, in reading order."""
+    lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", source))]
     declared = _declared(tuple(sorted(set(names))))
     tokens = []
-    for index, block in enumerate(read(markdown)):
+    for index, block in enumerate(blocks):
         for found in _in_block(block, declared):
             start = block.source[found.start]
             line = bisect_right(lines, start)
