@@ -1,7 +1,6 @@
 """The `notes` command: from plan to published, checked text. Exit codes are decided here and nowhere else."""
 
 import functools
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import click
 
 from campaign.kernels.errors import CampaignError
 from campaign.notes.errors import CannotTell
-from campaign.notes.findings import CODES, Report
+from campaign.notes.findings import FORMATS
 from campaign.notes.paths import Campaign, Part
 
 OK, FINDINGS, WRONG_USE, CANNOT_TELL = 0, 1, 2, 3
@@ -247,27 +246,39 @@ def build(campaign: Campaign, part: str) -> int:
     return FINDINGS if outcome.differs else OK
 
 
+_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="terminal",
+    show_default=True,
+    help="For people, for programs (one JSON object a line), for GitHub's annotations, code scanning or test reports.",
+)
+
+
 @_command(
     click.argument("parts", nargs=-1, metavar="[PART]..."),
     click.option(
-        "--selftest", "prove", is_flag=True, help="Change every digit of the text and count how many are found."
+        "--selftest", "prove", is_flag=True, help="Change text and data in every way and count what the check finds."
     ),
-    click.option("--words", is_flag=True, help="List every comparing word beside a number that no claim binds."),
-    click.option("--json", "as_json", is_flag=True, help="Print findings and coverage as JSON, a line for each part."),
+    _format,
+    click.option("--notes", is_flag=True, help="Show what only informs, too: readings that nothing quotes, say."),
 )
-def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, as_json: bool) -> int:
+def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, form: str, notes: bool) -> int:
     """Compare published text with a fresh recomputation; without a PART, of every part.
 
-    Every number, number word, bound word, unit and table cell is compared; so are seals, published text and
-    corrections against git.
+    Every number, number word, comparing word, unit and table cell is compared; so are seals, published text and
+    corrections against git. A finding names its line, what recomputation gives, and the command that mends it.
     """
     from campaign.notes.check import check as check_part
+    from campaign.notes.formats import shown_as
     from campaign.notes.selftest import selftest
+    from campaign.notes.terminal import columns
 
     chosen = [campaign.part(part) for part in parts] or campaign.parts()
     if not chosen:
         raise CannotTell(f"{campaign.parts_folder}: no part; expected at least one. `notes new part-1` makes one.")
-    codes = []
+    codes, reports = [], []
     for part in chosen:
         try:
             report = check_part(part)
@@ -279,7 +290,9 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, 
             click.echo(f"notes: {wrong}", err=True)
             codes.append(WRONG_USE)
             continue
-        _show(report, as_json, words)
+        reports.append(report)
+        if report.cannot_tell:
+            click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
         codes.append(FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK)
         if prove and not report.failed:
             result = selftest(part)
@@ -287,35 +300,8 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, words: bool, 
             for mutant in result.missed:
                 click.echo(f"  missed: line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
             codes.append(OK if result.passed else FINDINGS)
+    click.echo(shown_as(form, reports, campaign.root, columns(), notes=notes))
     return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
-
-
-def _show(report: Report, as_json: bool, words: bool) -> None:
-    if as_json:
-        said = {
-            "part": report.part,
-            "coverage": report.coverage.counts(),
-            "findings": [vars(finding) for finding in report.findings],
-            "cannot_tell": report.cannot_tell,
-        }
-        click.echo(json.dumps(said, ensure_ascii=False))
-        return
-    loose = [finding for finding in report.findings if finding.code == "claim"]
-    shown = [finding for finding in report.findings if words or finding.code != "claim"]
-    for finding in shown:
-        click.echo(click.style("warning ", fg="yellow") + str(finding) if finding.warning else str(finding))
-    errors = sum(not finding.warning for finding in report.findings)
-    for code in dict.fromkeys(finding.code for finding in shown):
-        click.echo(f"  {code}: {CODES[code]}")
-    click.echo(f"{report.part}: {report.coverage}")
-    if loose and not words:
-        click.echo(f"{report.part}: {len(loose)} comparing words stand beside numbers unbound; --words lists them")
-    for note in report.notes:
-        click.echo(f"{report.part}: {note}")
-    if report.cannot_tell:
-        click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
-    told = f"{errors} finding{'' if errors == 1 else 's'}" if errors else f"no findings in {report.post}"
-    click.echo(f"{report.part}: {told}")
 
 
 # A negative number is no option.

@@ -10,7 +10,7 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from campaign.analysis.errors import ReadingError
@@ -18,7 +18,8 @@ from campaign.analysis.readings import Readings
 from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Coverage, Finding
 from campaign.notes.ledger import Ledger, Place
-from campaign.notes.numbers import Token, find
+from campaign.notes.numbers import Token, find, find_in
+from campaign.notes.reader import Block, read
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])|\b(?:UTC|GMT|CES?T)\b|```|~~~|<!--")
@@ -78,8 +79,10 @@ class Comparison:
 
 
 @lru_cache(maxsize=8)
-def _tokens(text: str, names: tuple[str, ...]) -> tuple[Token, ...]:
-    return tuple(find(text, names))
+def _read(text: str, names: tuple[str, ...]) -> tuple[tuple[Block, ...], tuple[Token, ...]]:
+    """What a reader sees of a text, and its tokens."""
+    blocks = tuple(read(text))
+    return blocks, tuple(find_in(blocks, text, names))
 
 
 def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str], where: Where) -> Comparison:
@@ -132,11 +135,11 @@ class _Checker:
         self.reported: list[_Region] = []
         """Differences that are findings."""
         self.names = names
-        self.tokens = _tokens(body, names)
+        self.blocks, self.tokens = _read(body, names)
 
     def changed(self) -> Iterator[Finding]:
         """A finding for every difference that touches a place or a number or a word that counts."""
-        expected_tokens = _tokens(self.expected, self.names) if self.regions else ()
+        expected_tokens = _read(self.expected, self.names)[1] if self.regions else ()
         for region in self.regions:
             places = [i for i, span in enumerate(self.spans) if region.touches(*span) or self._turns_round(region, i)]
             if places:
@@ -194,20 +197,23 @@ class _Checker:
     def covered(self) -> tuple[list[Finding], Coverage]:
         """Findings for numbers that nothing binds, and the count of all."""
         findings: list[Finding] = []
-        count = dict.fromkeys(("quoted", "facts", "structure", "names", "unbound", "words", "words_bound"), 0)
+        count = dict.fromkeys(
+            ("quoted", "facts", "structure", "names", "unbound", "words", "words_bound", "words_claimed"), 0
+        )
         places = self._actual_places()
         starts = [start for start, _, _ in places]
-        with_numbers = {token.block for token in self.tokens if token.role in ("number", "word")}
+        beside = self._beside_numbers()
         for token in self.tokens:
             at = bisect_right(starts, token.core_start) - 1
             inside = at >= 0 and token.core_start < places[at][1]
             whole = inside and token.core_end <= places[at][1]
             place = self.ledger.places[places[at][2]] if inside else None
             if token.role == "comparing":
-                count["words"] += 1
-                count["words_bound"] += inside
-                if not inside and token.block in with_numbers:
-                    findings.append(self._loose(token))
+                if inside or self._surroundings(token) in beside:
+                    count["words"] += 1
+                    count["words_bound"] += inside
+                    count["words_claimed"] += place is not None and place.kind == "claim"
+                    findings += [] if inside else [self._loose(token)]
             elif token.role == "structure":
                 count["facts" if inside else "structure"] += 1
             elif token.role == "name" or (token.role == "undeclared" and inside):
@@ -222,6 +228,15 @@ class _Checker:
                     findings.append(self._unbound(token, inside))
         numbers = count["quoted"] + count["facts"] + count["structure"] + count["unbound"]
         return findings, Coverage(numbers, **count)
+
+    def _surroundings(self, token: Token) -> tuple[int, int]:
+        """The block that a token stands in; in a table, its row."""
+        cell = self.blocks[token.block].cell
+        return (cell.table, cell.row) if cell else (-1, token.block)
+
+    def _beside_numbers(self) -> set[tuple[int, int]]:
+        """The blocks and rows of tables that hold a number."""
+        return {self._surroundings(token) for token in self.tokens if token.role in ("number", "word")}
 
     def _changed_at(self, token: Token) -> bool:
         """Whether a difference that is a finding already touches the token."""
@@ -282,18 +297,9 @@ class _Checker:
         return self._finding("unbound", token.start, token.text, "a number bound to a reading, fact or name", "", mend)
 
     def _loose(self, token: Token) -> Finding:
-        line, column = _line_column(self.body, token.start)
-        return Finding(
-            "claim",
-            self.where.path,
-            self.where.first_line + line - 1,
-            column,
-            token.text,
-            "a comparing word beside numbers that a claim binds",
-            "",
-            'write it as {{ claim("…", "' + token.text + '") }} in the template',
-            level="warning",
-        )
+        expected = "a comparing word that a claim or a fact binds"
+        mend = 'write it as {{ claim("…", "' + token.text + '") }} in the template, and build again'
+        return replace(self._finding("claim", token.start, token.text, expected, "", mend), level="warning")
 
     def _finding(self, code: str, at: int, said: str, expected: str, source: str, mend: str = "") -> Finding:
         line, column = _line_column(self.body, at)
@@ -306,7 +312,13 @@ class _Checker:
             expected,
             source,
             mend or self.where.mend,
+            length=_length(self.body, at, said),
         )
+
+
+def _length(text: str, at: int, said: str) -> int:
+    """How many characters from `at` show what is said, at most to the end of the line."""
+    return len(said.split("\n")[0]) if said and text.startswith(said, at) else 0
 
 
 def _table_line(text: str, start: int, end: int) -> bool:

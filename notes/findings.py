@@ -38,6 +38,9 @@ CODES = {
 }
 """Every kind of finding and what it means."""
 
+FORMATS = ("terminal", "json", "github", "sarif", "junit")
+"""How findings can be printed."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -68,13 +71,6 @@ class Finding:
         """Whether it does not fail a check."""
         return self.level != "error"
 
-    def __str__(self) -> str:
-        source = f" ({self.source})" if self.source else ""
-        return (
-            f"{self.path}:{self.line}:{self.column}: {self.code}: "
-            f"said {self.said!r}, expected {self.expected!r}{source}. To mend: {self.mend}"
-        )
-
 
 @dataclass(frozen=True)
 class Coverage:
@@ -89,14 +85,17 @@ class Coverage:
     """Declared names with digits; not counted among the numbers."""
     unbound: int
     words: int
-    """Comparing words and verdict words."""
+    """Comparing words in a paragraph, or a row of a table, that holds a number, and those that are bound."""
     words_bound: int
+    words_claimed: int = 0
+    """Bound words that a claim over readings decides; a source states the others."""
 
     def __str__(self) -> str:
         names = f"{self.names} name{'' if self.names == 1 else 's'}"
+        claimed = f" ({self.words_claimed} by claims)" if self.words_bound else ""
         return (
             f"{self.numbers} numbers: {self.quoted} quoted, {self.facts} facts, {self.structure} structure, "
-            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound; {names}"
+            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound{claimed}; {names}"
         )
 
     def counts(self) -> dict[str, int]:

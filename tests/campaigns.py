@@ -439,12 +439,21 @@ def _published_once() -> Path:
 
 
 _FINDING = re.compile(
-    r"^(?P<path>\S+?):(?P<line>\d+):(?P<column>\d+): (?P<code>\w+): said (?P<said>'.*?'|\".*?\"), "
-    r"expected (?P<expected>'.*?'|\".*?\")(?: \((?P<source>.*)\))?\. To mend: (?P<mend>.+)$",
+    r"^(?P<path>\S+?):(?P<line>\d+):(?P<column>\d+): (?P<level>\w+)\[(?P<code>\w+)\]: said (?P<said>'.*?'|\".*?\"), "
+    r"expected (?P<expected>'.*?'|\".*?\")$(?P<rest>(?:\n *(?:\d+ )?[|=].*|\n {3,}.*)*)",
     re.MULTILINE,
 )
+_TOLD = re.compile(r"^ *= (?P<said>.*(?:\n {5,}\S.*)*)", re.MULTILINE)
 
 
 def findings(output: str) -> list[dict[str, str]]:
     """The findings that `notes check` printed, each by its fields."""
-    return [found.groupdict() for found in _FINDING.finditer(output)]
+    return [_finding(found) for found in _FINDING.finditer(output)]
+
+
+def _finding(found: re.Match[str]) -> dict[str, str]:
+    fields = found.groupdict()
+    told = [" ".join(one["said"].split()) for one in _TOLD.finditer(fields.pop("rest"))]
+    mend = next(one.removeprefix("to mend: ") for one in told if one.startswith("to mend: "))
+    source = None if told[0].startswith("to mend: ") else told[0]
+    return fields | {"source": source, "mend": mend}

@@ -485,9 +485,10 @@ def test_number_that_a_correction_mends_is_a_warning(campaign):
         '{{ q("saving") }} ms a verify step',
         *CORRECT[6:],
     )
-    told = campaign.notes("check", "1", exit=1).stdout
+    told = findings(campaign.notes("check", "1", exit=1).stdout)
     assert "'0.300'" in before
-    assert re.search(r"warning \S+: changed: said '0.300'.*correction 1 says so", told)
+    (one,) = [one for one in told if one["said"] == "'0.300'"]
+    assert one["level"] == "warning" and "correction 1 says so" in one["mend"]
 
 
 def test_entry_that_says_another_number_mends_nothing():
