@@ -79,14 +79,32 @@ class Comparison:
 
 
 @lru_cache(maxsize=8)
+def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds any of these labels as whole words, also at the beginning of a sentence."""
+    words = sorted({label for label in labels if label.strip()}, key=len, reverse=True)
+    either = "|".join(r"\s+".join(map(re.escape, label.split())) for label in words)
+    return re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE) if words else None
+
+
+@lru_cache(maxsize=8)
 def _read(text: str, names: tuple[str, ...]) -> tuple[tuple[Block, ...], tuple[Token, ...]]:
     """What a reader sees of a text, and its tokens."""
     blocks = tuple(read(text))
     return blocks, tuple(find_in(blocks, text, names))
 
 
-def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str], where: Where) -> Comparison:
-    """What is wrong in `body`, and how many of its numbers are bound."""
+def compare(
+    body: str,
+    ledger: Ledger,
+    readings: Readings,
+    names: Collection[str],
+    where: Where,
+    labels: Collection[str] = (),
+) -> Comparison:
+    """What is wrong in `body`, and how many of its numbers are bound.
+
+    `names` hold digits that are no numbers; `labels` name what is compared, so that a swap of two of them is found.
+    """
     findings: list[Finding] = []
     texts: list[str] = []
     for place, (start, _) in zip(ledger.places, ledger.spans(), strict=True):
@@ -108,7 +126,7 @@ def compare(body: str, ledger: Ledger, readings: Readings, names: Collection[str
                 )
             )
             texts.append(place.text)
-    checker = _Checker(body, ledger, texts, readings, tuple(names), where)
+    checker = _Checker(body, ledger, texts, readings, tuple(names), where, _label_pattern(tuple(labels)))
     findings += checker.changed()
     unbound, coverage = checker.covered()
     return Comparison(tuple(sorted([*findings, *unbound], key=lambda f: (f.line, f.column))), coverage)
@@ -123,6 +141,7 @@ class _Checker:
         readings: Readings,
         names: tuple[str, ...],
         where: Where,
+        labels: re.Pattern[str] | None = None,
     ) -> None:
         self.body = body
         self.ledger = ledger
@@ -135,6 +154,7 @@ class _Checker:
         self.reported: list[_Region] = []
         """Differences that are findings."""
         self.names = names
+        self.labels = labels
         self.blocks, self.tokens = _read(body, names)
 
     def changed(self) -> Iterator[Finding]:
@@ -181,10 +201,21 @@ class _Checker:
     def _counts(self, region: _Region) -> bool:
         """Whether a difference without a number in it matters: a sign, a table's cell, a word that turns it round."""
         was, now = self._texts(region)
-        if _SIGN.search(was) or _SIGN.search(now) or self._in_table(region):
+        if _SIGN.search(was) or _SIGN.search(now) or self._in_table(region) or self._names_another(region):
             return True
         turned = _TURNING.search(was) or _TURNING.search(now)
         return bool(turned) and any(character.isdigit() for character in _paragraph(self.expected, region.start))
+
+    def _names_another(self, region: _Region) -> bool:
+        """Whether a label is changed, taken away or put in."""
+        if not self.labels:
+            return False
+        ends = ((self.expected, region.start, region.end), (self.body, region.actual_start, region.actual_end))
+        return any(
+            found.start() < end and start < found.end()
+            for text, start, end in ends
+            for found in self.labels.finditer(text, max(0, start - 80), min(len(text), end + 80))
+        )
 
     def _texts(self, region: _Region) -> tuple[str, str]:
         return self.expected[region.start : region.end], self.body[region.actual_start : region.actual_end]

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from campaign.notes.build import assemble
-from campaign.notes.check import check_around, check_body, read_kept
+from campaign.notes.check import check_body, read_kept
+from campaign.notes.stale import stale_around
 from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.sources import load
@@ -65,7 +66,7 @@ def selftest(part: Part) -> SelfTest:
 
     def findings(tried: Post) -> int:
         compared, _ = check_body(part, tried, ledger, sources)
-        around = check_around(part, tried, wanted)
+        around = stale_around(part, tried, wanted)
         return sum(not finding.warning for finding in [*compared, *around])
 
     mutants, missed = 0, []
