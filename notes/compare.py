@@ -32,6 +32,8 @@ _TURNING = re.compile(
 """Words that turn round what the numbers beside them say."""
 _PER = re.compile(r"\s+(?:a|an|per|each)\s+\w+(?:\s+step)?")
 """The denominator of a unit in prose: ms a verify step."""
+_CLAUSE_END = re.compile(r"[.;!?…][*_)\]”\"’]*\s|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|\#+)\s)")
+"""What ends a clause, as far as a number in it goes."""
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
 _SAME_UNIT = {"us": "µs", "μs": "µs"}
@@ -196,15 +198,24 @@ class _Checker:
     def _wrapped_anew(self, region: _Region) -> bool:
         """Whether only white space became other white space, outside tables: a reader sees the same."""
         was, now = self._texts(region)
-        return bool(was and now) and not was.strip() and not now.strip() and not self._in_table(region)
+        if not was or not now or was.strip() or now.strip():
+            return False
+        return min(was.count("\n"), now.count("\n")) > 1 or not self._in_table(region)
 
     def _counts(self, region: _Region) -> bool:
         """Whether a difference without a number in it matters: a sign, a table's cell, a word that turns it round."""
         was, now = self._texts(region)
         if _SIGN.search(was) or _SIGN.search(now) or self._in_table(region) or self._names_another(region):
             return True
+        if not re.search(r"\w", was + now):
+            return False
         turned = _TURNING.search(was) or _TURNING.search(now)
-        return bool(turned) and any(character.isdigit() for character in _paragraph(self.expected, region.start))
+        if turned and any(character.isdigit() for character in _paragraph(self.expected, region.start)):
+            return True
+        # The words of a clause say what its number is a number of.
+        start, end = _clause(self.expected, region.start, region.end)
+        numbers = [t.start for t in _read(self.expected, self.names)[1] if t.role in ("number", "word")]
+        return any(start <= at < end for at in [*numbers, *(at for at, _ in self.spans)])
 
     def _names_another(self, region: _Region) -> bool:
         """Whether a label is changed, taken away or put in."""
@@ -391,6 +402,13 @@ def _paragraph(text: str, at: int) -> str:
     start = text.rfind("\n\n", 0, at) + 1
     end = text.find("\n\n", at)
     return text[start : end if end >= 0 else None]
+
+
+def _clause(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the clause begins and ends that [start, end) lies in: between full stops, semicolons, blank lines."""
+    before = [found.end() for found in _CLAUSE_END.finditer(text, max(0, start - 2000), start)]
+    after = _CLAUSE_END.search(text, end)
+    return before[-1] if before else max(0, start - 2000), after.start() if after else len(text)
 
 
 def _span(text: str, tokens: Sequence[Token]) -> str:
