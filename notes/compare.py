@@ -32,8 +32,8 @@ _TURNING = re.compile(
 """Words that turn round what the numbers beside them say."""
 _PER = re.compile(r"\s+(?:a|an|per|each)\s+\w+(?:\s+step)?")
 """The denominator of a unit in prose: ms a verify step."""
-_CLAUSE_END = re.compile(r"[.;!?…][*_)\]”\"’]*\s|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|\#+)\s)")
-"""What ends a clause, as far as a number in it goes."""
+_CLAUSE_END = re.compile(r"[.;!?…][_)\]”\"’]*\s|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|\#+)\s)")
+"""What ends a clause, as far as a number in it goes; a lead-in in bold belongs to what follows it."""
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
 _SAME_UNIT = {"us": "µs", "μs": "µs"}
@@ -214,7 +214,7 @@ class _Checker:
             return True
         # The words of a clause say what its number is a number of.
         start, end = _clause(self.expected, region.start, region.end)
-        numbers = [t.start for t in _read(self.expected, self.names)[1] if t.role in ("number", "word")]
+        numbers = [t.start for t in _read(self.expected, self.names)[1] if t.role in ("number", "word", "structure")]
         return any(start <= at < end for at in [*numbers, *(at for at, _ in self.spans)])
 
     def _names_another(self, region: _Region) -> bool:
