@@ -10,7 +10,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,6 +25,9 @@ ROUNDED_BELOW = 1e6
 """Values of this size and more are compared as they are: their last bit is about 1e-9."""
 LONGEST = 2000
 """Characters of the longest expression."""
+
+_UNIT_FACTORS = (100, 10**3, 10**6, 10**9, 10**12, 1e-3, 1e-6, 1e-9, 1e-12)
+"""Factors between units, and to percent."""
 
 _TOKEN = re.compile(
     r"""(?P<text>'[^']*'|"[^"]*")|(?P<word>[A-Za-z_]\w*(?:\.(?:\w+|\*))*)|(?P<number>\.?\d(?:[eE][+-]\d|[\w.])*)|(?P<space>\s+)"""
@@ -139,6 +142,30 @@ class Expression:
                 "Give its pieces ids of their own."
             ) from None
 
+    def at(self, node: ast.expr, lookup: Callable[[str], Any]) -> Any:
+        """The value of one node of its tree; raises as `value` does."""
+        return Expression(self.text, self.ids, node).value(lookup)
+
+    def id_of(self, node: ast.expr) -> str:
+        """The id that a name of its tree stands for; empty for anything else."""
+        is_id = isinstance(node, ast.Name) and re.fullmatch(r"_id\d+", node.id)
+        return self.ids[int(node.id.removeprefix("_id"))] if is_id else ""
+
+    def ids_of(self, node: ast.expr) -> tuple[str, ...]:
+        """The ids in one node of its tree, in the order in which they stand there."""
+        return tuple(dict.fromkeys(filter(None, map(self.id_of, _in_order(node)))))
+
+    def written(self, node: ast.expr) -> str:
+        """One node of its tree as a person writes it."""
+        return re.sub(r"\b_id(\d+)\b", lambda found: self.ids[int(found[1])], ast.unparse(node))
+
+    def typed_numbers(self) -> tuple[str, ...]:
+        """The numbers in it that come from nothing, as they are written.
+
+        All but 0 and 1, exponents, and factors that change a unit: 100, and powers of a thousand.
+        """
+        return tuple(dict.fromkeys(self.written(node) for node in _typed(self.tree)))
+
     def truth(self, lookup: Callable[[str], Any]) -> bool:
         """Whether it holds; ReadingError where it is no condition but a number, a text or many values."""
         value = self.value(lookup)
@@ -239,6 +266,32 @@ def _refuse_constant(value: Any, refuse: Callable[[str], ReadingError]) -> None:
         finite = False
     if not finite:
         raise refuse("a number is too large")
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, as they stand from left to right."""
+    yield node
+    for inner in ast.iter_child_nodes(node):
+        yield from _in_order(inner)
+
+
+def _typed(node: ast.expr) -> Iterator[ast.Constant]:
+    match node:
+        case ast.Constant(value=bool() | str()):
+            return
+        case ast.Constant():
+            if node.value not in (0, 1):
+                yield node
+        case ast.BinOp(op=ast.Pow()):
+            yield from _typed(node.left)
+        case ast.BinOp(op=ast.Mult() | ast.Div()):
+            for side in (node.left, node.right):
+                if not (isinstance(side, ast.Constant) and side.value in _UNIT_FACTORS):
+                    yield from _typed(side)
+        case _:
+            for inner in ast.iter_child_nodes(node):
+                if isinstance(inner, ast.expr):
+                    yield from _typed(inner)
 
 
 def _evaluate(node: ast.expr, ids: tuple[str, ...], lookup: Callable[[str], Any]) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from math import isqrt
+from math import floor, isqrt, trunc
 from typing import Literal
 
 from campaign.analysis.errors import ReadingError
@@ -24,6 +24,9 @@ _PRINTED = re.compile(rf"(?P<sign>[+{MINUS}-]?)(?P<whole>\d[\d,]*)(?:\.(?P<digit
 _MOST_EXPONENT = 64
 """Exponents up to this are known; whole ones are computed exactly."""
 _ERROR = Fraction(1, 10**12)
+
+UNROUNDED = "from the unrounded values"
+"""What stands for a rule where a printed number does not follow from the printed operands under any."""
 
 Verdict = Literal["agrees", "differs by rounding", "cannot follow", "not auditable"]
 
@@ -108,6 +111,21 @@ def audit(name: str, expression: Expression, printed: Printed, operands: Mapping
         return Audit(name, printed.text, reader, shown, "agrees", "")
     text = f"{name}: printed {printed.text}; from the printed {said} a reader gets {reader}"
     return Audit(name, printed.text, reader, shown, "differs by rounding", text)
+
+
+def rule_that_fits(printed: Printed, expression: Expression, operands: Mapping[str, Printed]) -> str:
+    """The rule under which the printed operands give `printed`; "from the unrounded values" where none does.
+
+    One of half up, half even, truncation.
+    """
+    try:
+        found = _one(_evaluate(expression, {one: _Interval(o.value, o.value) for one, o in operands.items()}))
+    except (_NotAuditable, OverflowError):
+        return UNROUNDED
+    scaled = (found.lo + found.hi) / 2 * 10**printed.digits * (100 if printed.text.endswith("%") else 1)
+    target = printed.value * 10**printed.digits * (100 if printed.text.endswith("%") else 1)
+    rules = {"half up": floor(scaled + Fraction(1, 2)), "half even": round(scaled), "truncation": trunc(scaled)}
+    return next((name for name, whole in rules.items() if whole == target), UNROUNDED)
 
 
 def audit_readings(readings: Readings, show: Callable[[Reading], str | None]) -> tuple[Audit, ...]:

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from campaign.analysis.rule import rule_digest
+from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
+from campaign.notes.claim_findings import claim_findings
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import check_corrections, corrected_places, read_corrections
+from campaign.notes.derived import derived
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Coverage, Finding, Report
 from campaign.notes.history import open_history
@@ -16,9 +19,11 @@ from campaign.notes.look_log import check_looks
 from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
+from campaign.notes.same_set import same_set
 from campaign.notes.seal import Problem, check_seal
 from campaign.notes.sources import Sources, load
 from campaign.notes.stale import stale_around, stale_plots, stale_readings, stale_template
+from campaign.notes.unquoted import unquoted
 
 
 def check(part: Part) -> Report:
@@ -33,6 +38,11 @@ def check(part: Part) -> Report:
     findings = _known_by_correction(part, post, findings, sources)
     findings += stale_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
+    findings += claim_findings(part, post, ledger, sources)
+    findings += derived(part, post, ledger, sources)
+    findings += same_set(part, sources)
+    findings += agreement(part, post, ledger, sources)
+    findings += unquoted(part, ledger, sources)
     findings += stale_readings(part, sources)
     findings += stale_plots(part, sources, ledger)
     findings += _rule(part, sources)

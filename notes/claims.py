@@ -1,17 +1,18 @@
 """Claims: words that are printed only while an expression over readings is true of the data."""
 
-import random
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
+from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Undefined, parse
 from campaign.analysis.readings import Readings
+from campaign.analysis.worlds import named, other_world
 from campaign.notes.errors import ClaimError
 
-TRIALS = 400
-"""How many other values of its readings a claim is tried with, to see whether any makes it false."""
+MOST_NAMED = 6
+"""How many ids a message names."""
 
 
 def claim_holds(expression: str, readings: Readings) -> bool | None:
@@ -21,56 +22,108 @@ def claim_holds(expression: str, readings: Readings) -> bool | None:
 
 def operands_of(expression: str, readings: Readings) -> list[tuple[str, Any]]:
     """The ids that an expression names, every one that a pattern fits, with their values."""
-    return [(name, readings[name].value) for said in parse(expression).ids for name in _names(readings, said)]
+    return [(name, readings[name].value) for name in named(parse(expression), readings)]
 
 
 def check_claim(expression: str, readings: Readings) -> None:
-    """Refuse a claim that no data could make false.
+    """Refuse a claim that no data could make false, or that no data could make true.
 
-    It must name a reading that is computed from data, and be false for some other values of these readings:
-    `saving == saving` and `saving > bar or True` are not claims.
+    It must name a reading that is computed from data, and be false for some values that these readings could have:
+    `saving == saving`, `saving.lo <= saving` and `saving > bar or True` are not claims.
     """
-    computed = [name for name, _ in operands_of(expression, readings) if readings[name].role == "reading"]
+    why = weakness(expression, readings)
+    if why:
+        raise ClaimError(f"claim {expression!r}: {why}")
+
+
+def weakness(expression: str, readings: Readings) -> str:
+    """Why the data do not decide a claim, and what to do; empty where they do.
+
+    What is known of readings is kept to: what is computed from other readings follows them, an interval encloses its
+    value, a count is whole and not below zero. A claim over something that is not resolved is not judged.
+    """
+    operands = operands_of(expression, readings)
+    computed = [name for name, _ in operands if readings[name].role == "reading"]
     if not computed:
-        raise ClaimError(
-            f"claim {expression!r}: names no reading that is computed from data, so nothing could make it false; "
+        return (
+            "names no reading that is computed from data, so nothing could make it false; "
             "expected at least one. Write the word as plain text, or claim something that the data decide."
         )
-    if not _can_be_false(expression, readings):
-        raise ClaimError(
-            f"claim {expression!r}: true for {TRIALS} other values of {', '.join(computed)}, so no data could make it "
-            "false; expected one that they decide. Compare a reading with a bar or with another reading."
-        )
+    holds = claim_holds(expression, readings)
+    if holds is None or other_world(parse(expression), readings, not holds) is not None:
+        return ""
+    never, always = ("false", "true") if holds else ("true", "false")
+    return (
+        f"{always} for all values that {', '.join(_shortened(computed))} could have, so no data could make it {never}; "
+        "expected one that they decide. Compare a reading with a bar or with another reading."
+    )
 
 
-def _can_be_false(expression: str, readings: Readings) -> bool:
-    operands = operands_of(expression, readings)
-    if any(value is None for _, value in operands):
-        return True  # not resolved: neither word is printed
-    numbers = [float(value) for _, value in operands if isinstance(value, int | float)]
-    texts = [value for _, value in operands if isinstance(value, str)]
-    # Values around and beyond those of the operands: near ones decide equalities, far ones decide bars.
-    candidates = [0.0, 1.0, -1.0, 1e6, -1e6, *numbers, *(n + d for n in numbers for d in (-1e-3, 1e-3))]
-    chosen = random.Random(0)
-    for _ in range(TRIALS):
-        tried = {name: _other(value, candidates, texts, chosen) for name, value in operands}
-        size = chosen.random()
+def weak_claims(places: Sequence["Claimed"], readings: Readings) -> list[tuple[int, str]]:
+    """Index and reason of each place whose claim the data do not decide, or whose word is the same either way.
 
-        def lookup(name: str, tried: dict[str, Any] = tried, size: float = size) -> Any:
-            names = _names(readings, name)
-            found = [tried[one] if readings[one].role == "reading" else readings[one].value for one in names]
-            # With other data a family may have fewer members.
-            return np.array(found[: 1 + int(size * len(found))]) if "*" in name else found[0]
+    Places that claim nothing are passed over, and so are those that name a reading which is gone.
+    """
+    reasons: dict[str, str] = {}
+    found = []
+    for index, place in enumerate(places):
+        if place.kind != "claim":
+            continue
+        if place.source not in reasons:
+            try:
+                reasons[place.source] = weakness(place.source, readings)
+            except ReadingError:
+                reasons[place.source] = ""  # the comparison with the text tells of it
+        why = reasons[place.source]
+        if not why and place.word and place.word == place.otherwise:
+            why = (
+                f"says {place.word!r} whether it is true or not; expected two words, or one and none. Give the word "
+                "for the other case, or write it as plain text."
+            )
+        if why:
+            found.append((index, why))
+    return found
 
-        if _truth(expression, lookup) is False:
-            return True
-    return False
+
+def typed_numbers(places: Sequence["Claimed"]) -> list[tuple[int, str]]:
+    """Index and reason of each place whose claim compares with a number that comes from nothing."""
+    found = []
+    for index, place in enumerate(places):
+        numbers = _typed(place.source) if place.kind == "claim" else ()
+        if numbers:
+            said = ", ".join(numbers)
+            found.append(
+                (
+                    index,
+                    f"compares with {said}, which nothing declares; expected the id of a constant. Declare "
+                    f'[constants."…"] with value = {numbers[0]} and because in the plan, and name it in the claim.',
+                )
+            )
+    return found
 
 
-def _other(value: Any, candidates: list[float], texts: list[str], chosen: random.Random) -> Any:
-    if isinstance(value, str):
-        return chosen.choice([*texts, "another word"])
-    return chosen.choice(candidates)
+class Claimed(Protocol):
+    """What is asked of a place: a claim's expression and its words."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def word(self) -> str: ...
+    @property
+    def otherwise(self) -> str: ...
+
+
+def _typed(expression: str) -> tuple[str, ...]:
+    try:
+        return parse(expression).typed_numbers()
+    except ReadingError:
+        return ()
+
+
+def _shortened(names: list[str]) -> list[str]:
+    return names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
 
 
 def _truth(expression: str, lookup: Callable[[str], Any]) -> bool | None:

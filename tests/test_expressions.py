@@ -366,3 +366,32 @@ def test_any_text_is_computed_undefined_or_refused(text):
     """No text makes the evaluator fail in another way."""
     with contextlib.suppress(ReadingError, Undefined):
         value(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("a > 0.3", ("0.3",)),
+        ("a > 2 * b or a == 0.3", ("2", "0.3")),
+        ("-7 < a and a != 7", ("7",)),
+        ("a in [3, 'rs8']", ("3",)),
+        ("a * 10 > b / 0.1", ("10", "0.1")),
+        ("a > 0 and b == 1 and a ** 2 > b", ()),
+        ("100 * a / b > 1e3 * a", ()),
+        ("arm == 'rs8' and True", ()),
+    ],
+)
+def test_numbers_that_come_from_nothing_are_told(text, numbers):
+    """0, 1, exponents and factors between units are no such numbers; those of a list and after a minus are."""
+    assert parse(text).typed_numbers() == numbers
+
+
+def test_a_node_is_written_and_computed_as_it_stands():
+    """A piece of an expression has its ids back, and a value of its own."""
+    found = parse("all(row.* > yardstick.min) or a + min == 7")
+    whole = found.tree.values[1]
+    assert found.written(whole) == "a + min == 7"
+    assert found.at(whole, VALUES.__getitem__) is True
+    assert found.at(whole.left, VALUES.__getitem__) == 7.0
+    assert found.ids_of(found.tree) == ("row.*", "yardstick.min", "a", "min")
+    assert found.id_of(whole.left.left) == "a" and found.id_of(whole) == ""

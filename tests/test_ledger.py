@@ -102,7 +102,7 @@ def test_format_that_no_longer_fits_is_a_finding(campaign):
     held = json.loads(campaign.text("numbers.json"))
     next(place for place in held["places"] if place["source"] == "saving")["format"] = "word"
     campaign.write("numbers.json", json.dumps(held))
-    assert ": gone: said '0.300'" in campaign.notes("check", "1", exit=1).stdout
+    assert "error[gone]: said '0.300'" in campaign.notes("check", "1", exit=1).stdout
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.served import repeatable
 
 from campaign.analysis.expressions import Undefined, parse
 from campaign.analysis.readings import Reading, Readings
-from campaign.analysis.rounding import Audit, Printed, audit, audit_readings
+from campaign.analysis.rounding import Audit, Printed, audit, audit_readings, rule_that_fits
 from campaign.notes.quote import format_value, print_reading
 
 
@@ -216,3 +216,26 @@ def test_words_and_conditions_are_no_audit():
     word = Reading("word", "carries", formula="seen > 0", operands=(("seen", 0.58249),))
     missing = Reading("gone", None, formula="seen - 1", reason="rows are missing", operands=(("seen", 0.58249),))
     assert audit_readings(readings(SEEN, word, missing), print_reading) == ()
+
+
+# ---- which rule of rounding fits
+
+
+@pytest.mark.parametrize(
+    ("expression", "printed", "operands", "rule"),
+    [
+        ("a / b", "0.13", {"a": "1", "b": "8"}, "half up"),  # 0.125
+        ("a / b", "0.12", {"a": "1", "b": "8"}, "half even"),
+        ("a / b", "0.66", {"a": "2", "b": "3"}, "truncation"),
+        ("a / b", "0.67", {"a": "2", "b": "3"}, "half up"),
+        ("a / b", "0.68", {"a": "2", "b": "3"}, "from the unrounded values"),
+        ("a - b", "−0.021", {"a": "0.066", "b": "0.086"}, "from the unrounded values"),
+        ("a / b", "2.13%", {"a": "17", "b": "800"}, "half up"),
+        ("a / b", "2.12%", {"a": "17", "b": "800"}, "half even"),
+        ("count(a > b)", "1", {"a": "2", "b": "1"}, "from the unrounded values"),
+    ],
+)
+def test_the_rule_that_fits_a_printed_number_is_named(expression, printed, operands, rule):
+    """Half up before half even before truncation; what no rule gives was computed from more than is printed."""
+    read = {name: Printed.read(text, exact=True) for name, text in operands.items()}
+    assert rule_that_fits(Printed.read(printed), parse(expression), read) == rule

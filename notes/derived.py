@@ -1,0 +1,139 @@
+"""Derived numbers against what a reader gets from the printed ones that they were computed from.
+
+A reader has only what is printed. Where a printed number was computed from others that the same post prints, each at
+its own precision, the reader's arithmetic should give it; where it gives another last digit, that is told calmly.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from campaign.analysis.expressions import Expression, parse
+from campaign.analysis.formulas import expression_of
+from campaign.analysis.readings import Reading, Readings
+from campaign.analysis.rounding import MINUS, UNROUNDED, Printed, audit, rule_that_fits
+from campaign.notes.findings import Finding
+from campaign.notes.ledger import Ledger
+from campaign.notes.paths import Part
+from campaign.notes.post import Post
+from campaign.notes.printed_places import PrintedPlace, by_source, printed_number, printed_places
+from campaign.notes.sources import Sources
+
+_TWO_MEANS = re.compile(r"row mean of (?P<top>.+?) − row mean of (?P<bottom>.+?), (?P<column>.+?); pooled t over rows")
+_SAVED_SHARE = re.compile(
+    r"100 × \(1 − row mean of (?P<top>.+?) / row mean of (?P<bottom>.+?)\), (?P<column>.+?); Fieller"
+)
+
+
+def derived(part: Part, post: Post, ledger: Ledger, sources: Sources) -> Iterator[Finding]:
+    """A warning for each number in the post that a reader computes otherwise from the printed numbers behind it.
+
+    A number that is printed several times in one way is told once, with the other places beside it.
+    """
+    places = by_source(printed_places(post, ledger))
+    readings = sources.readings
+    known = {name: said for name in places if (said := _readable(places[name], readings)) is not None}
+    for name, here in places.items():
+        if name not in readings or readings[name].role != "reading":
+            continue
+        expression = _expression(readings[name], readings)
+        if expression is None:
+            continue
+        operands = _operands(expression, readings, known)
+        if operands is None:
+            continue
+        yield from _differences(part, readings[name], expression, operands, here)
+
+
+def _differences(
+    part: Part,
+    reading: Reading,
+    expression: Expression,
+    operands: Mapping[str, tuple[Printed, PrintedPlace]],
+    here: list[PrintedPlace],
+) -> Iterator[Finding]:
+    """The ways in which one reading is printed that its printed operands do not give."""
+    printed_operands = {name: printed for name, (printed, _) in operands.items()}
+    for text in dict.fromkeys(one.text for one in here):
+        printed = printed_number(text, reading)
+        if printed is None:
+            continue
+        found = audit(reading.id, expression, printed, printed_operands)
+        if found.verdict not in ("differs by rounding", "cannot follow"):
+            continue
+        alike = [one for one in here if one.text == text]
+        rule = rule_that_fits(printed, expression, printed_operands)
+        also = [f"from {name} = {one.text} at {one.where}" for name, (_, one) in operands.items()]
+        also.append(_told(rule, found.verdict, printed, reading))
+        if len(alike) > 1:
+            also.append(f"printed so too at {', '.join(one.where for one in alike[1:])}")
+        yield Finding(
+            "derived",
+            part.show(part.post),
+            alike[0].line,
+            alike[0].column,
+            text,
+            found.from_printed,
+            f"{reading.id} = {expression.text}",
+            "nothing, where the text says that it was computed from the unrounded values; or print another digit",
+            level="warning",
+            length=len(text),
+            also=tuple(also),
+        )
+
+
+def _told(rule: str, verdict: str, printed: Printed, reading: Reading) -> str:
+    """How the printed number came about, as far as its operands tell."""
+    if verdict == "cannot follow":
+        return "no rounding of the printed numbers gives it: they were not computed from one another"
+    exact = Printed.read(f"{reading.value:.12f}") if isinstance(reading.value, int | float) else None
+    unrounded = exact is not None and printed.alike(exact.value) == printed.alike(printed.value)
+    value = f"{reading.value:.6g}".replace("-", MINUS)
+    said = f"the unrounded values give {value}, which is printed as {printed.text}" if unrounded else ""
+    by_rule = f"of the printed numbers {rule} would give it" if rule != UNROUNDED else ""
+    return "; ".join(filter(None, (said, by_rule))) or "no rule of rounding fits the printed numbers"
+
+
+def _expression(reading: Reading, readings: Readings) -> Expression | None:
+    """How a number was computed from other readings; None where it was not."""
+    if not isinstance(reading.value, int | float):
+        return None
+    found = expression_of(reading, readings)
+    if found is not None:
+        return found
+    means = _TWO_MEANS.fullmatch(reading.formula) or _SAVED_SHARE.fullmatch(reading.formula)
+    if not means:
+        return None
+    top, bottom = (_mean_of(means[side], means["column"], readings) for side in ("top", "bottom"))
+    if not top or not bottom:
+        return None
+    return parse(f"100 * (1 - {top} / {bottom})" if means.re is _SAVED_SHARE else f"{top} - {bottom}")
+
+
+def _mean_of(arm: str, column: str, readings: Readings) -> str:
+    """The id of the reading that is an arm's mean of `column` over its rows; empty where there is none."""
+    family = f"mean of {column} in row_values, for each arm"
+    alone = [f"mean of {column} in row_values where arm == {quote}{arm}{quote}" for quote in "'\""]
+    for name, reading in readings.items():
+        if reading.formula in alone or (reading.formula == family and arm in name.split(".")):
+            return name
+    return ""
+
+
+def _operands(
+    expression: Expression, readings: Readings, known: Mapping[str, tuple[Printed, PrintedPlace]]
+) -> dict[str, tuple[Printed, PrintedPlace]] | None:
+    """What is printed for each operand; None where one is not printed in this post."""
+    names = [one for said in expression.ids for one in (readings.matching(said) if "*" in said else [said])]
+    if not names or not all(name in known for name in names):
+        return None
+    return {name: known[name] for name in names}
+
+
+def _readable(places: list[PrintedPlace], readings: Readings) -> tuple[Printed, PrintedPlace] | None:
+    """What a reader takes a reading to be: the most precise number that is printed for it."""
+    name = places[0].place.source
+    reading = readings.get(name)
+    if reading is None:
+        return None
+    said = [(printed, one) for one in places if (printed := printed_number(one.text, reading)) is not None]
+    return min(said, key=lambda one: one[0].half) if said else None

@@ -1,0 +1,630 @@
+"""An existing post, taken into a campaign: a proposal for each of its numbers, and what a person has to decide.
+
+Nothing is bound silently. A number that one reading clearly explains is quoted; one that several may explain stays as
+it is, with a comment in the template that names them; one that nothing explains becomes a fact without a source, and
+facts.toml is refused until a person says the source. The template gives the old text back, byte for byte but for the
+changes that `Import.changes` lists.
+"""
+
+import json
+import re
+import shutil
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from campaign.analysis.readings import Reading, Readings
+from campaign.analysis.rounding import MINUS
+from campaign.engine.files import write_bytes
+from campaign.kernels.errors import CampaignError
+from campaign.notes.bindings import Bindings, Candidate, Number, clearly_ahead, format_that_prints, numbers_in
+from campaign.notes.claims import check_claim, claim_holds
+from campaign.notes.errors import TemplateError, UsageError
+from campaign.notes.numbers import Token, find, find_in
+from campaign.notes.parser import parser
+from campaign.notes.paths import Campaign, Part, part_name
+from campaign.notes.post import BEGIN, END, split
+from campaign.notes.reader import Block, read
+from campaign.notes.render import CLOSE, MIDDLE, OPEN, render
+from campaign.notes.sources import Sources
+from campaign.notes.toml_files import toml_lines
+
+REPORT = "import.txt"
+STUBS = "facts.import.toml"
+"""Where proposed facts go when the part has a facts.toml already."""
+SHOWN = 3
+"""How many candidates a comment in the template names at most."""
+WORTH = 0.01
+"""The chance below which a candidate is not worth a person's time."""
+
+Outcome = Literal["bound", "fact", "decide", "compared", "name", "declared", "structure"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One number, name or comparing word of the old post, and what is proposed for it."""
+
+    line: int
+    """Line and column in the old file, from 1."""
+    column: int
+    text: str
+    outcome: Outcome
+    """bound to a reading; fact that lacks a source; decide and compared (a comparing word): for a person; name: to be
+    declared; declared and structure: as they are."""
+    proposal: str
+    """What the template or facts.toml has for it; for a person, what there is to choose from."""
+    why: str
+    """What speaks for the proposal, in words."""
+
+
+@dataclass(frozen=True)
+class Stub:
+    """A fact that is proposed; its source is for a person to say."""
+
+    id: str
+    value: int | float | str
+    unit: str
+    print: str
+    where: str
+    """Place and words in the old file."""
+
+    @property
+    def reading(self) -> Reading:
+        """The fact as prose can quote it."""
+        return Reading(self.id, self.value, self.unit, self.print, role="fact")
+
+
+@dataclass(frozen=True)
+class Import:
+    """An old post as it would stand in a campaign; nothing is written yet."""
+
+    path: str
+    title: str
+    template: str
+    body: str
+    """What the template renders: the old text but for `changes`."""
+    items: tuple[Item, ...]
+    facts: tuple[Stub, ...]
+    names: tuple[str, ...]
+    """Names with digits that no one has declared yet."""
+    changes: tuple[str, ...]
+    """Where `body` differs from the old text: line ends, blank lines, the sign of minus."""
+    sources: Sources | None
+
+    @property
+    def readings(self) -> Readings:
+        """All that the template quotes: what was there, and the proposed facts."""
+        there = self.sources.readings if self.sources else {}
+        known = {name: there[name] for name in there} | {stub.id: stub.reading for stub in self.facts}
+        return Readings(known, self.path, self.sources.readings.pending if self.sources else None)
+
+    def rendered(self) -> str:
+        """What the template gives."""
+        return render(self.template, self.path, self.readings, {}, lambda name: None).body()
+
+
+def read_old(path: Path) -> str:
+    """The text of an old post, its line ends as they are; raises UsageError where it cannot be read as UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise UsageError(f"{path}: byte {wrong.start} is not UTF-8; expected UTF-8 text. Save it so.") from None
+    except OSError as wrong:
+        raise UsageError(f"{path}: cannot be read: {wrong.strerror}; expected a Markdown file. Name one.") from None
+
+
+def propose(text: str, path: str, sources: Sources | None, names: Collection[str]) -> Import:
+    """What `text`, the post that lies at `path`, would be in a campaign with these declared names.
+
+    Its numbers are matched with the readings, constants and facts of `sources`; without them all become facts.
+    """
+    if any(mark in text for mark in (OPEN, MIDDLE, CLOSE)):
+        raise UsageError(f"{path}: holds a private-use character (U+E000 to U+E002); expected none. Remove it.")
+    old = _tidied(text, path)
+    declared = (*names, *(sources.names if sources else ()))
+    blocks = read(old.text)
+    tokens, proposed = _all_tokens(blocks, old.text, declared)
+    work = _Work(old, blocks, tokens, set(proposed), sources)
+    template = work.template()
+    title = next((b.text.strip() for b in blocks if b.kind == "heading" and b.text.strip()), "") or Path(path).stem
+    return Import(
+        path,
+        title or "untitled",
+        template,
+        work.body,
+        tuple(sorted(work.items, key=lambda item: (item.line, item.column))),
+        tuple(work.stubs.values()),
+        tuple(proposed),
+        (*old.changes, *work.changes),
+        sources,
+    )
+
+
+def _all_tokens(blocks: Sequence[Block], text: str, names: Collection[str]) -> tuple[list[Token], list[str]]:
+    """The tokens as they are once every name with digits is declared, and the names to declare."""
+    proposed: list[str] = []
+    while True:
+        tokens = find_in(blocks, text, (*names, *proposed))
+        new = dict.fromkeys(t.text for t in tokens if t.role == "undeclared" and t.text.strip())
+        more = [name for name in new if name not in proposed]
+        if not more:
+            return tokens, proposed
+        proposed += more
+
+
+# The old text
+
+
+@dataclass(frozen=True)
+class _Old:
+    """The old text with the line ends and blank lines that a template can give."""
+
+    text: str
+    path: str
+    first: int
+    """Lines of the file before the text's first."""
+    removed: tuple[int, ...]
+    """Offsets in `text` before which one blank line was taken out, each."""
+    changes: tuple[str, ...]
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Line and column of an offset of `text` in the old file."""
+        line = bisect_right(self._lines, at)
+        return line + self.first + bisect_right(self.removed, at), at - self._lines[line - 1] + 1
+
+
+_RUN = re.compile(r"\n{3,}")
+
+
+def _tidied(text: str, path: str) -> _Old:
+    changes = []
+    first = 0
+    if text.startswith("\ufeff"):
+        text = text[1:]
+        changes.append("the byte order mark at the beginning is left out")
+    if "\r" in text:
+        text = re.sub(r"\r\n?", "\n", text)
+        changes.append("line ends are single line feeds")
+    if BEGIN in text and END in text and text.find(BEGIN) < text.rfind(END):
+        post = split(text, path)
+        first = text.count("\n", 0, post.body_start)
+        text = post.body
+        changes.append("only the body between the two markers is taken: banner and entries are built")
+    if not text.endswith("\n"):
+        text += "\n"
+        changes.append("a line end follows the last line")
+    removed: list[int] = []
+    shorter = 0
+    for run in _RUN.finditer(text):
+        gone = len(run[0]) - 2
+        removed += [run.start() - shorter + 2] * gone
+        shorter += gone
+    if removed:
+        tight = _RUN.sub("\n\n", text)
+        same = parser().render(tight) == parser().render(text)
+        seen = "a reader sees the same" if same else "look at it: a reader sees a difference, as in a code block"
+        changes.append(f"{len(removed)} further blank lines are left out where several follow each other; {seen}")
+        text = tight
+    return _Old(text, path, first, tuple(removed), tuple(changes))
+
+
+# Proposals
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """What stands in the template for a stretch of the old text."""
+
+    start: int
+    end: int
+    template: str
+    """Empty where the stretch stays, with a comment behind it."""
+    printed: str = ""
+    comment: str = ""
+
+
+class _Work:
+    """The proposals for one text, made in reading order."""
+
+    def __init__(
+        self, old: _Old, blocks: Sequence[Block], tokens: Sequence[Token], proposed: set[str], sources: Sources | None
+    ) -> None:
+        self.old = old
+        self.blocks = blocks
+        self.proposed = proposed
+        self.sources = sources
+        self.items: list[Item] = []
+        self.stubs: dict[str, Stub] = {}
+        self.changes: list[str] = []
+        self.body = old.text
+        self._taken = {"part", *(sources.readings if sources else ())}
+        self._bound: dict[tuple[int, int], dict[int, str]] = {}
+        """By surroundings and offset, the ids of the readings that numbers are bound to."""
+        self._tokens = tokens
+        self._words: dict[str, list[str]] = {}
+        """The ids of facts and readings that are a word, by that word."""
+        for name, reading in sources.readings.items() if sources else ():
+            if isinstance(reading.value, str):
+                self._words.setdefault(reading.value.lower(), []).append(name)
+        self._edits: list[_Edit] = []
+        self._propose()
+
+    def _propose(self) -> None:
+        counted = [token for token in self._tokens if token.role in ("number", "word")]
+        numbers = numbers_in(self.blocks, counted, self._said)
+        found: list[tuple[Candidate, ...]] = [()] * len(numbers)
+        if self.sources:
+            labels = {name: arm.label for name, arm in self.sources.plan.arms.items()}
+            found = Bindings(self.sources.readings, labels).candidates(numbers)
+        for number, candidates in zip(numbers, found, strict=True):
+            self._number(number, candidates)
+        with_numbers = {self._surroundings(token) for token in counted}
+        for token in self._tokens:
+            if token.role == "comparing" and self._surroundings(token) in with_numbers:
+                self._compared(token)
+            elif token.role == "name":
+                new = token.text in self.proposed
+                self._item(token, "name" if new else "declared", "names" if new else "", "letters with digits")
+            elif token.role == "structure":
+                self._item(token, "structure", "", token.kind)
+
+    def _surroundings(self, token: Token) -> tuple[int, int]:
+        """The block that a token stands in; in a table, its row: a check asks for comparing words beside numbers so."""
+        cell = self.blocks[token.block].cell
+        return (cell.table, cell.row) if cell else (-1, token.block)
+
+    def _item(self, token: Token, outcome: Outcome, proposal: str, why: str) -> None:
+        line, column = self.old.place(token.start)
+        self.items.append(Item(line, column, token.text, outcome, proposal, why))
+
+    def _said(self, token: Token) -> str:
+        """What a quote would print for a token: its characters, a hyphen before digits as a minus."""
+        block = self.blocks[token.block]
+        start, end = _inside(block, token.core_start), _inside(block, token.core_end - 1) + 1
+        said = block.text[start:end]
+        return re.sub(r"^[-‐‑﹣－–‒](?=[\d.])", MINUS, said)
+
+    def _number(self, number: Number, candidates: Sequence[Candidate]) -> None:
+        token = number.token
+        best = clearly_ahead(candidates)
+        worth = [one for one in candidates if one.chance >= WORTH]
+        end = token.core_end + (len(best.said) - len(number.said) if best else 0)
+        if best and self._quotable(token, end, best.said):
+            self._bound.setdefault(self._surroundings(token), {})[token.start] = best.id
+            self._replace(token, token.core_start, end, best.quote, best.said)
+            self._item(token, "bound", best.quote, "; ".join(best.reasons) or "nothing else prints it")
+        elif worth:
+            choice = " | ".join(_choice(one) for one in worth[:SHOWN])
+            more = f" | {len(worth) - SHOWN} more" if len(worth) > SHOWN else ""
+            self._mark(token, f"decide: {token.text}: {choice}{more}")
+            reason = "marks or code stand in it" if best else "no candidate is clearly ahead"
+            if worth[0].kin:
+                reason = f"another reading is computed as {worth[0].id} is: their values are the same"
+            self._item(token, "decide", choice + more, reason)
+        else:
+            self._fact(number)
+
+    def _quotable(self, token: Token, end: int, said: str) -> bool:
+        """Whether a quote may stand for the characters up to `end`: the same, or with another sign of minus alone."""
+        source = self.old.text[token.core_start : end]
+        if said == source:
+            return True
+        block = self.blocks[token.block]
+        start = _inside(block, token.core_start)
+        plain = not block.inside("code", start) and not _in_math(block.text, start)
+        sign = re.match(r"[-‐‑﹣－–‒]|&minus;|&#8722;|&#x2212;", source, re.IGNORECASE)
+        return bool(plain and sign and said == MINUS + source[sign.end() :])
+
+    def _replace(self, token: Token, start: int, end: int, quote: str, printed: str) -> None:
+        was = self.old.text[start:end]
+        if was != printed:
+            line, column = self.old.place(start)
+            self.changes.append(f"{line}:{column}: {was} is printed as {printed}, with the sign of minus")
+        self._edits.append(_Edit(start, end, quote, printed))
+
+    def _mark(self, token: Token, comment: str) -> None:
+        said = " ".join(comment.replace("#}", "# }").replace("{#", "{ #").split())
+        self._edits.append(_Edit(token.core_start, token.core_end, "", comment=said))
+
+    def _fact(self, number: Number) -> None:
+        token, text = number.token, self.old.text
+        start, end = token.core_start, token.core_end
+        if token.value != _value_alone(text[start:end]):
+            start, end = token.start, token.end  # the word million belongs to it
+        block = self.blocks[token.block]
+        first, last = _inside(block, start), _inside(block, end - 1) + 1
+        printed = text[start:end]
+        if printed != block.text[first:last] or "\n" in printed:
+            self._mark(token, f"decide: {token.text}: marks stand in it; join them, then quote a fact")
+            self._item(token, "decide", "", "marks stand inside it, so that no quote can print it")
+            return
+        value, fmt = _as_value(token, printed)
+        unit = token.unit or ""
+        line, column = self.old.place(token.start)
+        stub = self._stub(_id_of(number), value, unit, fmt, f"{self.old.path}:{line}:{column}")
+        quote = f'{{{{ q("{stub.id}") }}}}'
+        self._edits.append(_Edit(start, end, quote, printed))
+        self._item(token, "fact", quote, "nothing prints it" if self.sources else "there are no data")
+
+    def _stub(self, name: str, value: int | float | str, unit: str, fmt: str, where: str) -> Stub:
+        """The fact of this name where it has the same value, unit and format, else a new one."""
+        for count in range(1, len(self.stubs) + len(self._taken) + 2):
+            tried = name if count == 1 else f"{name}_{count}"
+            there = self.stubs.get(tried)
+            if there and (type(there.value), there.value, there.unit, there.print) == (type(value), value, unit, fmt):
+                return there
+            if tried not in self._taken and not there:
+                self.stubs[tried] = Stub(tried, value, unit, fmt, where)
+                return self.stubs[tried]
+        raise AssertionError("one of that many names is free")
+
+    def _compared(self, token: Token) -> None:
+        claim = self._claim(token)
+        said = claim or f'claim("…", "{token.text}")'
+        facts = self._words.get(token.text.lower(), [])[:SHOWN]
+        choice = " | ".join((said, *(f'q("{name}")' for name in facts)))
+        self._mark(token, f"decide: {{{{ {choice} }}}}")
+        self._item(token, "compared", choice, "true of the numbers beside it" if claim else "a comparing word")
+
+    def _claim(self, token: Token) -> str:
+        """A claim over the bound numbers next to a comparing word that is true of the data; empty where none is."""
+        sign = _SIGN_OF.get(token.text.lower())
+        here = self._bound.get(self._surroundings(token), {})
+        before = [name for start, name in here.items() if start < token.start]
+        after = [name for start, name in here.items() if start > token.start]
+        if not (sign and before and after and self.sources):
+            return ""
+        expression = f"{before[-1]} {sign} {after[0]}"
+        try:
+            check_claim(expression, self.sources.readings)
+            holds = claim_holds(expression, self.sources.readings)
+        except CampaignError:
+            return ""
+        return f'claim("{expression}", "{token.text}")' if holds else ""
+
+    def template(self) -> str:
+        """The template; `body` is then what it renders."""
+        text = self.old.text
+        pieces, body = [], []
+        at = 0
+        for edit in sorted(self._edits, key=lambda edit: (edit.start, edit.end)):
+            if edit.start < at:
+                continue
+            kept = text[at : edit.start] if edit.template else text[at : edit.end]
+            pieces.append(_literal(kept, before_tag=True))
+            body.append(kept)
+            if edit.template:
+                pieces.append(edit.template)
+                body.append(edit.printed)
+            if edit.comment:
+                # A plain end of a comment would take the line end behind it.
+                pieces.append(f"{{# {edit.comment} {'+' if text.startswith(chr(10), edit.end) else ''}#}}")
+            at = edit.end
+        pieces.append(_literal(text[at:], before_tag=False))
+        body.append(text[at:])
+        self.body = "".join(body)
+        return "".join(pieces)
+
+
+_TAG = re.compile(r"\{[{%#]")
+_SIGN_OF = dict.fromkeys("below under less lower fewer smaller shorter".split(), "<")
+_SIGN_OF |= dict.fromkeys("above over more higher greater larger longer exceed exceeds exceeded exceeding".split(), ">")
+
+
+def _literal(text: str, before_tag: bool) -> str:
+    """`text` as a template has to write it to print it."""
+    escaped = _TAG.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
+    ends = before_tag and escaped.endswith("{")
+    return f'{escaped[:-1]}{{{{ "{{" }}}}' if ends else escaped
+
+
+def _inside(block: Block, at: int) -> int:
+    """The place in a block's text of an offset of the source."""
+    return max(0, min(bisect_left(block.ends, at + 1), len(block.text) - 1))
+
+
+def _in_math(text: str, at: int) -> bool:
+    """Whether an odd number of dollar signs stands before this place: it may be a formula."""
+    return text.count("$", 0, at) % 2 == 1
+
+
+def _choice(one: Candidate) -> str:
+    why = "; ".join(one.reasons)
+    return f"{one.id} ({one.chance:.0%}{': ' if why else ''}{why})"
+
+
+def _value_alone(printed: str) -> object:
+    """The value of characters that stand alone, None where they are no number."""
+    found = [token for token in find(printed) if token.role in ("number", "word")]
+    return found[0].value if len(found) == 1 else None
+
+
+def _as_value(token: Token, printed: str) -> tuple[int | float | str, str]:
+    """A value and a format that print exactly these characters: a number where there is one, else the text itself."""
+    tries: list[int | float] = []
+    if re.fullmatch(r"[+−]?[\d,]+(\.\d+)?", printed, re.ASCII) and len(printed) < 18:
+        plain = printed.replace(",", "").replace(MINUS, "-")
+        tries.append(float(plain) if "." in plain else int(plain))
+    elif token.role == "word" and token.value is not None:
+        number = float(token.value)
+        tries.append(int(number) if number.is_integer() else number)
+    for value in tries:
+        fmt = format_that_prints(Reading("", value), printed)
+        if fmt is not None:
+            return value, fmt
+    return printed, ""
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+_DULL = frozenset(
+    "a about an and are as at by for from has have in is it its of on or so than that the to was were with".split()
+)
+
+
+def _id_of(number: Number) -> str:
+    """A name for a fact, from the words around its number."""
+    if number.cell:
+        words = [word for label in reversed(number.labels) for word in _NAME.findall(label)[:3]]
+    else:
+        words = [word for word in _NAME.findall(number.before)[-6:] if word.lower() not in _DULL][-3:]
+        words = words or [word for word in _NAME.findall(number.after)[:6] if word.lower() not in _DULL][:3]
+    unit = _NAME.findall(number.token.unit or "")
+    said = "_".join(dict.fromkeys(word.lower() for word in (*words, *unit)))[:48].strip("_")
+    return said or "number"
+
+
+# What a person reads
+
+
+def summary(imported: Import) -> str:
+    """How many numbers there are, and how many are bound, proposed and left to decide."""
+    count = Counter(item.outcome for item in imported.items)
+    numbers = sum(count[outcome] for outcome in ("bound", "fact", "decide", "structure"))
+    said = [
+        f"{_counted(numbers, 'number')}: {count['bound']} bound to readings",
+        f"{count['fact']} proposed as {_counted(len(imported.facts), 'fact')} without a source",
+        f"{count['decide']} to decide",
+        f"{count['structure']} structure; {_counted(count['compared'], 'comparing word')} to decide; "
+        f"{_counted(count['declared'], 'declared name')}",
+        f"{len(imported.names)} proposed{f' ({_list(imported.names)})' if imported.names else ''}",
+    ]
+    return "\n".join(f"{imported.path}: {line}" for line in (", ".join(said), *imported.changes))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+def report(imported: Import) -> str:
+    """The summary, then a line for each number, name and comparing word: place, text, outcome, proposal, why."""
+    lines = [
+        f"{imported.path}:{item.line}:{item.column}: {item.text!r}: {item.outcome}"
+        f"{f': {item.proposal}' if item.proposal else ''} ({item.why})"
+        for item in imported.items
+    ]
+    return "\n".join([summary(imported), "", *lines]) + "\n"
+
+
+# What is written
+
+
+def write_import(campaign: Campaign, part_name_said: str, imported: Import, day: date) -> list[Path]:
+    """The files written for the part; a file that is there already is never touched, nor is the old post.
+
+    A part that is there with its plan, data and facts gets a template, the report, and the proposed facts in a file
+    of their own. A new part gets a plan and facts too; with the sources of another part, a copy of its plan and data.
+    """
+    part = Part(campaign, part_name(part_name_said))
+    if imported.rendered() != imported.body:
+        raise TemplateError(
+            f"{imported.path}: the template does not give the text back; expected the same bytes. Nothing was written: "
+            "this is a fault of the program."
+        )
+    there = imported.sources is not None and imported.sources.part.name == part.name
+    if part.folder.exists() and not there:
+        raise UsageError(
+            f"{part.show(part.folder)}: is there already; expected a new part, or one with plan, data and facts to "
+            "match with. Choose another number."
+        )
+    contents = dict(_files_beside(imported) if there else _files_of_new(part, imported, day))
+    for name in (*contents, "post.md"):
+        if (part.folder / name).exists():
+            raise UsageError(
+                f"{part.show(part.folder / name)}: is there already; expected none, as nothing is overwritten. "
+                "Move it away, or choose another number."
+            )
+    written: list[Path] = []
+    try:
+        for name, content in contents.items():
+            path = part.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, content)
+            written.append(path)
+    except OSError:
+        for path in written:
+            path.unlink(missing_ok=True)
+        if not there:
+            shutil.rmtree(part.folder, ignore_errors=True)
+        raise
+    return written
+
+
+def _files_beside(imported: Import) -> Iterator[tuple[str, bytes]]:
+    """What a part that is there gets."""
+    yield "post.md.j2", imported.template.encode()
+    yield REPORT, report(imported).encode()
+    if imported.facts or imported.names:
+        yield STUBS, _facts_text(imported, None).encode()
+
+
+def _files_of_new(part: Part, imported: Import, day: date) -> Iterator[tuple[str, bytes]]:
+    """What a new part gets."""
+    yield "post.md.j2", imported.template.encode()
+    yield REPORT, report(imported).encode()
+    yield "facts.toml", _facts_text(imported, day).encode()
+    if imported.sources is None:
+        head = f"# The plan of {part.title}, whose text was written before the part.\n\n"
+        yield "plan.toml", (head + toml_lines({"about": " ".join(imported.title.split())})).encode()
+        label = f"The text was taken over from {imported.path}; its data are not here."
+        yield "data/run.json", _run_json({"origin": "stated", "label": label})
+        yield "data/README.md", f"# The data of {part.title}\n\n{label}\n".encode()
+        return
+    source = imported.sources.part
+    yield "plan.toml", source.plan.read_bytes()
+    if source.credits.is_file():
+        yield "credits.toml", source.credits.read_bytes()
+    for path in sorted(source.data.rglob("*")):
+        if path.is_file() and path != source.run and not path.name.startswith("."):
+            yield path.relative_to(source.folder).as_posix(), path.read_bytes()
+    run = json.loads(source.run.read_bytes())
+    # A copy is under no seal of its own: nothing proves here that the plan came first.
+    origin = "stated" if run.get("origin") == "measured" else run.get("origin")
+    yield "data/run.json", _run_json(run | {"origin": origin, "label": f"A copy of the data of {source.title}."})
+
+
+def _run_json(said: dict[str, object]) -> bytes:
+    return (json.dumps(said, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _facts_text(imported: Import, day: date | None) -> str:
+    """A facts.toml with the proposed facts; without a day only what belongs into one that is there."""
+    facts = imported.sources.facts if imported.sources and day else None
+    names = [*(facts.names if facts else ()), *imported.names]
+    lines = [
+        f"# Proposed for {imported.path}: each fact needs its source, and is refused until it has one.\n",
+        "# A number that comes from data is no fact: declare a reading in the plan and quote that.\n",
+    ]
+    if names:
+        listed = "".join(f"    {json.dumps(name, ensure_ascii=False)},\n" for name in names)
+        lines.append(f"\nnames = [\n{listed}]\n")
+    if day:
+        lines.append("\n[post]\n" + toml_lines({"title": " ".join(imported.title.split()), "date": day}))
+    for name, fact in (facts.facts if facts else {}).items():
+        said = {key: value for key, value in fact.model_dump().items() if value != ""}
+        lines.append(f'\n[facts."{name}"]\n' + _with_floats(said))
+    for stub in imported.facts:
+        said = {"value": stub.value, "unit": stub.unit or None, "print": stub.print or None, "source": ""}
+        where = "".join(character if character.isprintable() else " " for character in stub.where)
+        lines.append(f'\n# TO DECIDE: where can it be looked up? {where}\n[facts."{stub.id}"]\n' + _with_floats(said))
+    return "".join(lines)
+
+
+def _with_floats(said: dict[str, object]) -> str:
+    """Lines of TOML, in which a value may be a float."""
+    lines = [
+        f"{key} = {value!r}\n" if isinstance(value, float) else toml_lines({key: value}) for key, value in said.items()
+    ]
+    return "".join(lines)
