@@ -19,6 +19,7 @@ from campaign.notes.look_log import check_looks
 from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
+from campaign.notes.readers import check_readers
 from campaign.notes.same_set import same_set
 from campaign.notes.seal import Problem, check_seal
 from campaign.notes.sources import Sources, load
@@ -53,7 +54,9 @@ def check(part: Part) -> Report:
             findings += [_of(problem) for problem in problems(part, repository)]
     except CannotTell as why:
         cannot_tell = str(why)
-    if not any(not finding.warning for finding in findings):
+    clean = not any(finding.level == "error" for finding in findings)
+    findings += check_readers(part, post, sources, built=clean)
+    if clean:
         findings += stale_template(part, post)
     notes = []
     if sources.data.origin != "measured":

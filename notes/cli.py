@@ -28,7 +28,7 @@ class _Group(click.Group):
     """Commands in the order of a part's life, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return ["new", "list", "plan", "seal", "run", "read", "build", "check", "why", "publish", "correct"]
+        return "new import list plan seal run read build check why publish correct audit".split()
 
 
 @click.group(cls=_Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,15 +43,15 @@ def main() -> None:
 
 
 def _command(
-    *decorators: Callable[[Any], Any], **settings: Any
+    *decorators: Callable[[Any], Any], anywhere: bool = False, **settings: Any
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """A command whose errors become messages and whose result becomes the exit code."""
+    """A command whose errors become messages and whose result becomes the exit code; `anywhere` needs no campaign."""
 
     def wrap(function: Callable[..., int | None]) -> click.Command:
         @functools.wraps(function)
         def run(**options: Any) -> None:
             try:
-                code = function(Campaign.above(Path.cwd()), **options)
+                code = function(**options) if anywhere else function(Campaign.above(Path.cwd()), **options)
             except CannotTell as wrong:
                 click.echo(f"notes: cannot tell: {wrong}", err=True)
                 sys.exit(CANNOT_TELL)
@@ -98,6 +98,30 @@ def new(campaign: Campaign, part: str, like: str | None) -> None:
     for path in written:
         click.echo(f"wrote {path.relative_to(campaign.root)}")
     click.echo("next: write plan.toml, commit it, then `notes seal`")
+
+
+@_command(
+    click.argument("old", type=click.Path(path_type=Path), metavar="FILE"),
+    click.option("--as", "name", required=True, metavar="PART", help="The part that it becomes."),
+    click.option("--from", "origin", metavar="PART", help="Match with this part's data, and copy its plan and data."),
+)
+def import_(campaign: Campaign, old: Path, name: str, origin: str | None) -> None:
+    """Take an existing Markdown post in as a part: propose a binding for each number, mark what a person decides.
+
+    The post itself stays; what is written renders the same text. A number is bound only where one reading is clearly
+    ahead; the others are left with their candidates in a comment, or become facts whose source is still to be said.
+    """
+    from campaign.notes.importing import propose, read_old, summary, write_import
+    from campaign.notes.paths import part_name
+    from campaign.notes.settings import read_settings
+    from campaign.notes.sources import load
+
+    part = Part(campaign, part_name(name))
+    source = campaign.part(origin) if origin else part if part.plan.is_file() else None
+    found = propose(read_old(old), str(old), load(source) if source else None, read_settings(campaign).names)
+    for path in write_import(campaign, name, found, datetime.now(UTC).date()):
+        click.echo(f"  {part.show(path)}")
+    click.echo(summary(found))
 
 
 @_command()
@@ -304,9 +328,38 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, form: str, no
     return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
 
 
+@_command(
+    click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
+    _format,
+    click.option("--names", metavar="NAME,...", default="", help="Names whose digits are no numbers: RTX 4090,W01."),
+    anywhere=True,
+)
+def audit(files: tuple[Path, ...], form: str, names: str) -> int:
+    """Check any Markdown or HTML file without data: whether its numbers agree with each other.
+
+    Totals against their items, shares, ratios, sort order, count words against lists, one quantity printed twice.
+    Needs no campaign. It tells what it could not test.
+    """
+    from campaign.notes.audit import audit_file
+    from campaign.notes.formats import shown_as
+    from campaign.notes.terminal import columns
+
+    declared = [name.strip() for name in names.split(",") if name.strip()]
+    reports = [audit_file(path, declared) for path in files]
+    click.echo(shown_as(form, reports, Path.cwd(), columns()))
+    return FINDINGS if any(report.failed for report in reports) else OK
+
+
 # A negative number is no option.
-@_command(click.argument("target"), click.argument("text", required=False), ignore_unknown_options=True)
-def why(campaign: Campaign, target: str, text: str | None) -> None:
+@_command(
+    click.argument("target"),
+    click.argument("text", required=False),
+    click.option(
+        "--depth", type=click.IntRange(0), default=1, show_default=True, help="How far operands are followed."
+    ),
+    ignore_unknown_options=True,
+)
+def why(campaign: Campaign, target: str, text: str | None, depth: int) -> None:
     """Show where a printed number comes from.
 
     TARGET is a part with the number as printed (`notes why part-5 0.314`), or a place in its post.md
@@ -321,7 +374,7 @@ def why(campaign: Campaign, target: str, text: str | None) -> None:
         raise UsageError(
             f"{target}: no number named; expected `notes why {target} 0.314` or `notes why {target}:41:17`."
         )
-    for said in explain(campaign.part(name), text, line, column):
+    for said in explain(campaign.part(name), text, line, column, depth):
         click.echo(said)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 Level = Literal["error", "warning", "note"]
 """An error fails a check; a warning is worth a look; a note only informs."""
@@ -103,13 +103,26 @@ class Coverage:
         return dict(vars(self))
 
 
+class Covered(Protocol):
+    """A count of what was checked, for people and for programs."""
+
+    def __str__(self) -> str:
+        """In one line."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """By name."""
+        ...
+
+
 @dataclass(frozen=True)
 class Report:
-    """What a check of one part found."""
+    """What a check of one part, or an audit of one file, found."""
 
     part: str
+    """The part, or the file."""
     post: str
-    coverage: Coverage
+    coverage: Covered
     findings: Sequence[Finding]
     cannot_tell: str = ""
     """What could not be decided here, and what would make it possible; empty where all could."""

@@ -54,8 +54,8 @@ def _outcome(report: Report) -> str:
         (sum(finding.level == level for finding in report.findings), name)
         for level, name in (("error", "finding"), ("warning", "warning"))
     ]
-    told = [f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n]
-    return ", ".join(told) if counts[0][0] else ", ".join(["no findings in " + report.post, *told])
+    told = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n)
+    return f"{told} in {report.post}" if told else f"no findings in {report.post}"
 
 
 def _shown(finding: Finding, lines: Callable[[str], Sequence[str]], width: int) -> list[str]:

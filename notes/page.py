@@ -12,9 +12,9 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
+from markdown_it.common.normalize_url import validateLink
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.footnote import footnote_plugin
@@ -22,6 +22,8 @@ from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
 from campaign.notes.dates import long_date
 from campaign.notes.errors import TemplateError
+from campaign.notes.html_reader import FURNITURE
+from campaign.notes.raw_html import safe_block, safe_inline
 
 CONTENTS_FROM = 5
 """A post with at least this many h2 gets a table of contents."""
@@ -70,6 +72,7 @@ def render_page(
         css=Markup((templates / "page.css").read_text(encoding="utf-8").rstrip()),
         body=Markup(marker.html().rstrip()),
         has_heading=post.has_h1,
+        furniture=FURNITURE,
     )
 
 
@@ -87,7 +90,7 @@ def _time(said: str) -> str:
 
 _SENTINEL = re.compile("[\U000f0000-\U000ffffd]")
 _TAG = re.compile(r"<[^>]*>")
-_NOTE = '<p class="corrected-place">{}</p>\n'
+_NOTE = f'<p class="corrected-place" {FURNITURE}>{{}}</p>\n'
 
 
 def _start(index: int) -> str:
@@ -225,17 +228,17 @@ class _Marker:
                 if found := re.match(r"<(/?)(a|code|em|pre|s|strong|sup)\b", piece):
                     around.pop() if found[1] else around.append(found[2])
             if waiting and not around:
-                said = " ".join(waiting)
-                out.append("\n" + _NOTE.format(said).rstrip() if piece == "</pre>" else " " + said)
+                said = "".join(waiting)
+                out.append("\n" + _NOTE.format(said).rstrip() if piece == "</pre>" else said)
                 waiting = []
-        return "".join(out).replace('<p class="corrected-place"> ', '<p class="corrected-place">')
+        return "".join(out)
 
     def _linked_back(self, html: str) -> str:
         """`html` with a link from each entry to the first place that it corrects."""
         for anchor in {place.anchor: None for place in self.places}:
             html = re.sub(
                 rf'(<h(\d) id="{re.escape(anchor)}">.*?)(</h\2>)',
-                rf'\1 <a class="to-place" href="#place-{anchor}">to the place</a>\3',
+                rf'\1 <a class="to-place" {FURNITURE} href="#place-{anchor}">to the place</a>\3',
                 html,
                 count=1,
                 flags=re.DOTALL,
@@ -253,7 +256,8 @@ def _badges(places: Sequence[CorrectedPlace]) -> Iterator[str]:
         seen[place.anchor] = n = seen.get(place.anchor, 0) + 1
         name = escape(f"place-{place.anchor}" + (f"-{n}" if n > 1 else ""))
         link = f'<a class="correction-badge" href="#{escape(place.anchor)}">{escape(place.label)}</a>'
-        yield f'<span id="{name}">{link}</span>'
+        # The space is the badge's own: "0.3" and "%" with a badge between them are still one number.
+        yield f'<span id="{name}" {FURNITURE}> {link}</span>'
 
 
 def _stops(markdown: str, start: int, end: int) -> Iterator[int]:
@@ -298,45 +302,22 @@ def _after_block(tokens: Sequence[Token], line: int) -> int:
     return index
 
 
-# Markdown: CommonMark, tables, strikethrough, footnotes, bare addresses. Comments vanish; other raw HTML is
-# shown as text.
+# Markdown: CommonMark, tables, strikethrough, footnotes, bare addresses; what raw HTML holds is made safe.
 
 
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(gfm_autolink_plugin)
-    parser.block.ruler.before(
-        "html_block", "comment", _comment_block, {"alt": ["paragraph", "reference", "blockquote"]}
-    )
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.use(footnote_plugin, inline=False).use(gfm_autolink_plugin)
     parser.block.ruler.before("html_block", "anchor", _anchor, {"alt": ["paragraph", "reference", "blockquote"]})
-    parser.inline.ruler.before("html_inline", "comment", _comment_inline)
-    for rule in (_headings, _notices, _tables, _figures, _contents):
+    for rule in (_raw_html, _headings, _notices, _tables, _figures, _contents):
         parser.core.ruler.push(rule.__name__, rule)
     for name, render in _RULES.items():
         parser.add_render_rule(name, render)
     return parser
 
 
-def _comment_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    if state.is_code_block(start_line):
-        return False
-    start = state.bMarks[start_line] + state.tShift[start_line]
-    if not state.src.startswith("<!--", start):
-        return False
-    for line in range(start_line, end_line):
-        text = state.src[start if line == start_line else state.bMarks[line] : state.eMarks[line]]
-        _, closed, rest = text.partition("-->")
-        if closed:
-            if rest.strip():
-                return False
-            if not silent:
-                state.line = line + 1
-            return True
-    return False
-
-
 def _anchor(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
-    """A line `<a id="correction-1"></a>`: the one other piece of HTML that a post's Markdown needs."""
+    """A line `<a id="correction-1"></a>`: the one tag that keeps its attribute."""
     if state.is_code_block(start_line):
         return False
     start = state.bMarks[start_line] + state.tShift[start_line]
@@ -351,12 +332,15 @@ def _anchor(state: StateBlock, start_line: int, _end_line: int, silent: bool) ->
     return True
 
 
-def _comment_inline(state: StateInline, silent: bool) -> bool:
-    found = re.compile(r"<!--.*?-->", re.DOTALL).match(state.src, state.pos)
-    if found is None:
-        return False
-    state.pos = found.end()
-    return True
+def _raw_html(state: StateCore) -> None:
+    """Make the HTML inside the text safe."""
+    for token in state.tokens:
+        if token.type == "inline" and token.children:
+            token.children = safe_inline(token.children, _may_show)
+
+
+def _may_show(source: str) -> bool:
+    return bool(source) and validateLink(source)
 
 
 def _words(inline: Token) -> str:
@@ -474,7 +458,7 @@ def _contents(state: StateCore) -> None:
         f"{escape(state.tokens[at].meta['words'], quote=False)}</a></li>\n"
         for at in found
     )
-    nav = f'<nav class="contents" aria-label="Contents">\n<p>Contents</p>\n<ul>\n{items}</ul>\n</nav>\n'
+    nav = f'<nav class="contents" {FURNITURE} aria-label="Contents">\n<p>Contents</p>\n<ul>\n{items}</ul>\n</nav>\n'
     state.tokens.insert(found[0], Token("raw", "", 0, content=nav))
 
 
@@ -510,7 +494,7 @@ def _table_close(_self: Any, _tokens: Any, _at: int, _options: Any, _env: Any) -
 
 def _image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     token = tokens[at]
-    alt = str(self.renderInlineAsText(token.children or [], options, env))
+    alt = _alt(token.children or [])
     source = str(token.attrGet("src") or "")
     caption = str(token.attrs.pop("title", "")) if token.meta.get("figure") else ""
     html: str | None = env["svg"](source, _without_sentinels(alt))
@@ -520,6 +504,22 @@ def _image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) 
     if token.meta.get("figure"):
         html = f'<div class="scroll" role="region" aria-label="Figure" tabindex="0">{html}</div>'
     return html + (f"<figcaption>{escape(caption, quote=False)}</figcaption>" if caption else "")
+
+
+def _alt(tokens: Sequence[Token]) -> str:
+    """What an image's alternative text says, without markup."""
+    breaks = {"softbreak": "\n", "hardbreak": "\n"}
+    shown = ("text", "code_inline", "text_special")
+    return "".join(
+        _alt(token.children or []) if token.type == "image" else breaks.get(token.type) or token.content
+        for token in tokens
+        if token.type in shown or token.type in breaks or token.type == "image"
+    )
+
+
+def _html_block(_self: Any, tokens: Sequence[Token], at: int, _options: Any, _env: Any) -> str:
+    html = safe_block(tokens[at].content, _may_show).strip()
+    return f"{html}\n" if html else ""
 
 
 def _code(self: Any, tokens: Sequence[Token], at: int, _options: Any, _env: Any) -> str:
@@ -535,12 +535,14 @@ def _footnote_anchor(_self: Any, tokens: Sequence[Token], at: int, _options: Any
     n, sub = tokens[at].meta["id"] + 1, tokens[at].meta["subId"]
     reference = f"{n}:{sub}" if sub > 0 else f"{n}"
     # U+FE0E: phones would show the arrow as an emoji.
-    return f' <a href="#fnref{reference}" class="backref" aria-label="Back to reference {reference}">↩\ufe0e</a>'
+    label = f"Back to reference {reference}"
+    return f' <a href="#fnref{reference}" class="backref" {FURNITURE} aria-label="{label}">↩\ufe0e</a>'
 
 
 _RULES: dict[str, Callable[..., str]] = {
     "raw": _raw,
     "anchor": _anchor_alone,
+    "html_block": _html_block,
     "link_open": _link_open,
     "table_open": _table_open,
     "table_close": _table_close,

@@ -1,27 +1,19 @@
-"""Where a printed number comes from: its reading, formula, operands, and every other place that prints it."""
+"""Where a printed number comes from, and every other place that prints it."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
-from campaign.notes.check import read_kept
-from campaign.notes.claims import operands_of
 from campaign.notes.errors import UsageError
-from campaign.notes.ledger import Place
+from campaign.notes.explain import explain
 from campaign.notes.paths import Part
-from campaign.notes.publish import read_published
-from campaign.notes.quote import MINUS
-from campaign.notes.sources import Sources, load
+from campaign.notes.sources import load
+from campaign.notes.standing import Standing, at_place, nearest_to, of_value, printed_as, standing_in
+from campaign.notes.terminal import USUAL, Line, grid, wrapped
 
 _PLACE = re.compile(r"(?P<part>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A bound place in post.md."""
-
-    place: Place
-    line: int
-    column: int
+MOST = 40
+"""As many candidates are listed."""
 
 
 def parse_target(said: str) -> tuple[str, int | None, int | None]:
@@ -32,72 +24,100 @@ def parse_target(said: str) -> tuple[str, int | None, int | None]:
     return found["part"], int(found["line"]), int(found["column"]) if found["column"] else None
 
 
-def why(part: Part, text: str | None, line: int | None = None, column: int | None = None) -> list[str]:
-    """Lines that explain every place that prints `text`, or the places on a line of post.md (at a column)."""
+def why(part: Part, text: str | None, line: int | None = None, column: int | None = None, depth: int = 1) -> list[str]:
+    """Lines, at most 100 columns wide, that explain a number by its text or by its place in post.md.
+
+    Where several sources print it, they are listed, each with the place to ask for; `depth` says how far what a
+    number is computed from is followed. Raises UsageError where nothing of the kind stands there.
+    """
     sources = load(part)
-    standing = _standing(part)
+    everything = standing_in(part, sources.names)
+    remark = ""
     if line is not None:
-        chosen = [
-            s
-            for s in standing
-            if s.line == line and (column is None or s.column <= column < s.column + len(s.place.text))
-        ]
+        chosen = at_place(everything, line, column)
     else:
-        asked = (text or "").replace("-", MINUS)
-        chosen = [s for s in standing if s.place.text == text or s.place.text == asked]
+        asked = text or ""
+        chosen = printed_as(everything, asked)
+        if not chosen and (chosen := of_value(everything, asked)):
+            printed = ", ".join(dict.fromkeys(one.text for one in chosen))
+            remark = f"{asked!r} is not printed so; the same value is printed as {printed}"
+        # a number that also stands in a date or a name is most likely not meant there
+        if any(one.place for one in chosen) and line is None:
+            chosen = [one for one in chosen if one.place or (one.token and one.token.role in ("number", "word"))]
     if not chosen:
-        asked = f"line {line}" + (f", column {column}" if column else "") if line is not None else repr(text)
-        raise UsageError(
-            f"{part.show(part.post)}: no bound place for {asked}; expected a number as it is printed, or its line and "
-            f"column. `notes read {part.name}` lists what is printed."
-        )
-    said: list[str] = []
-    sources_named = list(dict.fromkeys((s.place.kind, s.place.source) for s in chosen))
-    if len(sources_named) > 1:
-        said.append(f"{len(sources_named)} different sources print this:")
-        said.append("")
-    for kind, source in sources_named:
-        here = [s for s in standing if (s.place.kind, s.place.source) == (kind, source)]
-        said += [*_explain(part, sources, here), ""]
-    return said[:-1]
+        raise UsageError(_nothing(part, everything, text, line, column))
+    by_source: dict[tuple[str, str], list[Standing]] = {}
+    for one in chosen:
+        by_source.setdefault(one.source, []).append(one)
+    said = wrapped(remark, USUAL) if remark else []
+    if len(by_source) > 1:
+        return [*said, *_candidates(part, chosen, text, line)]
+    here = chosen[0]
+    same = [one for one in everything if one.source == here.source]
+    return [*said, *explain(sources, here, same, depth)]
 
 
-def _standing(part: Part) -> list[Standing]:
-    post, ledger, _ = read_kept(part)
-    first = post.text.count("\n", 0, post.body_start)
-    body = ledger.body()
-    found = []
-    for place, (start, _) in zip(ledger.places, ledger.spans(), strict=True):
-        line = body.count("\n", 0, start)
-        found.append(Standing(place, first + line + 1, start - body.rfind("\n", 0, start)))
-    return found
+def _candidates(part: Part, chosen: Sequence[Standing], text: str | None, line: int | None) -> Iterator[str]:
+    """The places that may be meant, each with its address, the words around it and its source."""
+    many = len({one.source for one in chosen})
+    asked = f"{text!r} stands in" if line is None else f"line {line} of {part.name} prints"
+    what = "places" if line is None else "things"
+    yield f"{asked} {len(chosen)} {what}, from {many} sources:"
+    yield ""
+    rows = []
+    for one in chosen[:MOST]:
+        kind, source = one.source
+        bound = f"{kind} {source}" if one.place else kind if kind in ("structure", "name") else f"{kind}, unbound"
+        rows.append(Line((one.address, _narrowed(one.around), _short(bound))))
+    yield from grid(("place", "words", "source"), rows, USUAL).split("\n")
+    if len(chosen) > MOST:
+        yield f"and {len(chosen) - MOST} more"
+    yield ""
+    yield f"To see one: notes why {chosen[0].address}"
 
 
-def _explain(part: Part, sources: Sources, here: list[Standing]) -> list[str]:
-    place = here[0].place
-    places = ", ".join(f"{s.line}:{s.column} {s.place.text!r}" for s in here)
-    if place.kind == "claim":
-        lines = [f"claim  {place.source}"]
-        lines += [f"  word       {s!r} while it is true" for s in dict.fromkeys(s.place.word for s in here)]
-        lines += [f"  operand    {name} = {value!r}" for name, value in operands_of(place.source, sources.readings)]
-    else:
-        reading = sources.readings[place.source]
-        lines = [f"{reading.role}  {reading.id}", f"  value      {reading.value!r} {reading.unit}".rstrip()]
-        lines += [f"  not resolved: {reading.reason}"] if reading.reason else []
-        lines += [f"  printed    {s}" for s in dict.fromkeys(_printed(s.place, reading.print) for s in here)]
-        lines += [f"  {name:<10} {value:.10g}" for name, value in reading.aspects.items()]
-        lines += [f"  formula    {reading.formula}"] if reading.formula else []
-        lines += [f"  operand    {name} = {value!r}" for name, value in reading.operands]
-        lines += [f"  source     {reading.because}"] if reading.because else []
-        lines += [f"  warning    {warning}" for warning in reading.warnings]
-    lines.append(f"  stands at  {part.show(part.post)} {places}")
-    lines.append(f"  plan       {part.show(part.plan)}; data {sources.data.origin}, sha256 {sources.data.digest[:12]}")
-    published = read_published(part)
-    if published:
-        lines.append(f"  published  {published.date.isoformat()}, commit {published.commit[:12]}")
-    return lines
+WORDS, SOURCE = 46, 30
+"""The widths of the columns of a list of candidates."""
 
 
-def _printed(place: Place, default: str) -> str:
-    fmt = place.format or default or "as it is"
-    return f"{place.text!r}, format {fmt} (half away from zero)" if "f" in fmt else f"{place.text!r}, format {fmt}"
+def _short(text: str) -> str:
+    return text if len(text) <= SOURCE else text[: SOURCE - 1] + "…"
+
+
+def _narrowed(around: str) -> str:
+    """The words nearest to what stands in brackets."""
+    start, end = around.find("["), around.rfind("]") + 1
+    before, middle, after = around[:start], around[start:end], around[end:]
+    while len(before + middle + after) > WORDS and (before or after):
+        if len(before) >= len(after):
+            rest = before.removeprefix("… ").partition(" ")[2]
+            before = f"… {rest}" if rest else ""
+        else:
+            rest = after.removesuffix(" …").rpartition(" ")[0]
+            after = f"{rest} …" if rest else ""
+    return f"{before}{middle}{after}"
+
+
+def _nothing(part: Part, everything: Sequence[Standing], text: str | None, line: int | None, column: int | None) -> str:
+    where = part.show(part.post)
+    lists = f"`notes read {part.name}` lists the readings."
+    if line is not None:
+        there = [one for one in everything if one.line == line and (one.place or one.token)]
+        if there and column:
+            near = min(there, key=lambda one: abs(one.column - column))
+            return (
+                f"{where}:{line}:{column}: no number and no bound word stands there; expected a column of one. "
+                f"The nearest on this line is {near.text!r}: `notes why {near.address}`."
+            )
+        lines = sorted({one.line for one in everything if one.place}, key=lambda other: abs(other - line))
+        near_by = f" The nearest line with one is {lines[0]}: `notes why {part.name}:{lines[0]}`." if lines else ""
+        return f"{where}:{line}: no number and no bound word stands on this line; expected one.{near_by}"
+    asked = text or ""
+    near = nearest_to(everything, asked)
+    if near:
+        said = ", ".join(f"{one.text} ({one.address})" for one in near)
+        return f"{where}: {asked!r} is not printed there; expected a number as it is printed. The nearest are {said}."
+    words = {one.text.casefold(): one for one in everything if one.place}
+    alike = [words[word] for word in get_close_matches(asked.casefold(), words, 3, 0.6)]
+    said = " Alike are " + ", ".join(f"{one.text!r} ({one.address})" for one in alike) + "." if alike else ""
+    return f"{where}: {asked!r} is not printed there; expected a number or word as it is printed.{said} {lists}"

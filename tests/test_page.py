@@ -15,7 +15,7 @@ from campaign.notes.plots import LinePlot, Series, line_plot
 ENTRY = '\n<a id="correction-1"></a>\n\n### Correction 1, 7 November 2026\n\nIt said 1.\n'
 LABEL = "corrected 7 November 2026"
 LINK = f'<a class="correction-badge" href="#correction-1">{LABEL}</a>'
-BADGE = f'<span id="place-correction-1">{LINK}</span>'
+BADGE = f'<span id="place-correction-1" data-furniture> {LINK}</span>'
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -70,9 +70,9 @@ def marked(markdown: str, said: str) -> str:
 
 
 def without_marks(html: str) -> str:
-    html = re.sub(r'<p class="corrected-place">.*?</p>\n', "", html)
+    html = re.sub(r'<p class="corrected-place" data-furniture>.*?</p>\n', "", html)
     html = re.sub(r' <a class="to-place"[^>]*>to the place</a>', "", html)
-    return re.sub(r'</?mark[^>]*>| ?<span id="place-[^>]*><a class="correction-badge"[^>]*>[^<]*</a></span>', "", html)
+    return re.sub(r'</?mark[^>]*>|<span id="place-[^>]*> <a class="correction-badge"[^>]*>[^<]*</a></span>', "", html)
 
 
 RICH = """\
@@ -186,9 +186,76 @@ def test_comment_in_a_code_block_is_code():
     assert "&lt;!-- x --&gt;" in body(page("```html\n<!-- x -->\n```"))
 
 
-def test_other_raw_html_is_shown_as_text():
-    """Only comments and anchors are read as HTML."""
-    assert "&lt;img onerror=x&gt;" in body(page("<img onerror=x>\n\n<script>alert(1)</script>"))
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("10<sup>6</sup> x<sub>2</sub>", "<p>10<sup>6</sup> x<sub>2</sub></p>"),
+        ("a<br>b<hr>c", "<p>a<br>b<br>c</p>"),
+        ("<b onclick=x>5</b> ms", "<p><b>5</b> ms</p>"),
+        ("<font color=red>5</font> <td>6</td>", "<p>5 6</p>"),
+        ("x<sup>2 **<i>bold** text", "<p>x<sup>2 <strong><i>bold</i></strong> text</sup></p>"),
+        ("</sup>5", "<p>5</p>"),
+        ("<div class=x>5 ms</div>", "<div>5 ms</div>"),
+        ("<table><tr><td>1<td>2</table>", "<table><tr><td>1<td>2</td></td></tr></table>"),
+        ("<td>1</td>", "<div>1</div>"),
+        ("<!-- 5 --> 6", "6"),
+        ("<div>\n1 < 2 &lt; 3\n</div>", "<div>\n1 &lt; 2 &lt; 3\n</div>"),
+        ('<img onerror=x src="javascript:x" alt="5 &quot;ms&quot;">', '<img alt="5 &quot;ms&quot;">'),
+        ('<img src="a.png">', '<img src="a.png" alt="">'),
+    ],
+)
+def test_raw_html_is_made_safe(markdown, shown):
+    """Texts stay, plain elements are kept without attributes and are always closed, other tags go."""
+    assert body(page(f"# T\n\n{markdown}")).removeprefix('<h1 id="t">T</h1>\n') == shown
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "<script>alert(5)</script>",
+        "<style>b{5}</style>",
+        "<svg><script>5</script></svg>",
+        "<x <script>5</script>",
+        "<a href='javascript:5'>x</a>",
+        "<iframe src=5></iframe>",
+        "<b/onmouseover=5>x</b>",
+        "<math><style><img src onerror=5></style></math>",
+        "<p <!-- --> onclick=5>x</p>",
+    ],
+)
+def test_no_script_and_no_attribute_comes_through(raw):
+    """Whatever raw HTML says, the page runs nothing of it."""
+    for markdown in (raw, f"x {raw}"):
+        html = body(page(f"# T\n\n{markdown}"))
+        assert not re.search(r"<(script|style|iframe|svg|a)\b|<\w+[^>]*\s(on\w+|style|href)\s*=", html)
+
+
+# Any text
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            "<b> </b> <sup> </sup> <div> </div> <table> <td> </table> <script> ** * `x` 5 ms <!-- --> <x".split()
+        )
+        | st.sampled_from(["\n\n", "\n", "- ", "> ", "| a |\n|---|\n"]),
+        max_size=14,
+    ).map(" ".join)
+)
+@settings(deadline=None, max_examples=60)
+def test_raw_html_leaves_the_page_whole(markdown):
+    """Every element that raw HTML opens is closed inside the block in which it stands."""
+    assert Page(page(markdown)).wrong == []
+
+
+def test_inline_footnotes_are_text():
+    """`^[…]` is no footnote on a code host, and none here."""
+    assert "<p>A^[note 5].</p>" in page("A^[note 5].")
+
+
+def test_alternative_text_keeps_code():
+    """Code in an image's description is part of what is said."""
+    assert 'alt="p 9 ms"' in page("![p `9` *ms*](x.png)")
 
 
 # Headings, contents, links
@@ -362,29 +429,30 @@ def test_missing_plot_is_refused(plots):
 def test_corrected_words_are_marked():
     """Words inside a sentence are marked, and a badge beside them leads to the entry."""
     html = marked("The saving is 0.314 ms.", "0.314")
-    assert f'The saving is <mark class="corrected">0.314</mark> {BADGE} ms.' in html
+    assert f'The saving is <mark class="corrected">0.314</mark>{BADGE} ms.' in html
 
 
 def test_entry_leads_back_to_the_place():
     """The entry's heading links to the place that it corrects."""
     html = marked("The saving is 0.314 ms.", "0.314")
-    assert '<h3 id="correction-1">Correction 1, 7 November 2026 <a class="to-place" href="#place-correction-1">' in html
+    link = '<a class="to-place" data-furniture href="#place-correction-1">'
+    assert f'<h3 id="correction-1">Correction 1, 7 November 2026 {link}' in html
 
 
 def test_whole_markup_inside_a_place_is_marked():
     """A place may hold emphasis, as long as it holds all of it."""
     html = marked("A **saving of `0.3`** ms.", "A **saving of `0.3`** ms")
-    assert f'<mark class="corrected">A <strong>saving of <code>0.3</code></strong> ms</mark> {BADGE}.' in html
+    assert f'<mark class="corrected">A <strong>saving of <code>0.3</code></strong> ms</mark>{BADGE}.' in html
 
 
 @pytest.mark.parametrize(
     ("markdown", "said", "shown"),
     [
-        ("A **saving of 0.3** ms.", "saving of 0.3** ms", f"<strong>saving of 0.3</strong> ms {BADGE}."),
-        ("A saving.\n\nOf 0.3 ms.", "saving.\n\nOf 0.3", f"<p>Of 0.3 {BADGE} ms.</p>"),
-        ("- one 0.3\n- two", "0.3\n- two", f"<li>two {BADGE}</li>"),
-        ("| a | b |\n|---|---|\n| x | y |\n", "x | y", f"<td>y {BADGE}</td>"),
-        ("| a | b |\n|---|---|\n| x | y |\n", "x | y |", f"<td>y {BADGE}</td>"),
+        ("A **saving of 0.3** ms.", "saving of 0.3** ms", f"<strong>saving of 0.3</strong> ms{BADGE}."),
+        ("A saving.\n\nOf 0.3 ms.", "saving.\n\nOf 0.3", f"<p>Of 0.3{BADGE} ms.</p>"),
+        ("- one 0.3\n- two", "0.3\n- two", f"<li>two{BADGE}</li>"),
+        ("| a | b |\n|---|---|\n| x | y |\n", "x | y", f"<td>y{BADGE}</td>"),
+        ("| a | b |\n|---|---|\n| x | y |\n", "x | y |", f"<td>y{BADGE}</td>"),
     ],
 )
 def test_place_across_markup_or_blocks_has_a_badge_at_its_end(markdown, said, shown):
@@ -396,35 +464,38 @@ def test_place_across_markup_or_blocks_has_a_badge_at_its_end(markdown, said, sh
 def test_cell_of_a_table_is_marked_and_stays_a_number():
     """A mark in a cell does not change what the column is."""
     html = marked("| a |\n|---|\n| 0.314 |\n", "0.314")
-    assert f'<td class="num"><mark class="corrected">0.314</mark> {BADGE}</td>' in html
+    assert f'<td class="num"><mark class="corrected">0.314</mark>{BADGE}</td>' in html
 
 
 def test_code_is_marked_and_its_badge_stands_after_it():
     """The badge is not set in code."""
-    assert f'<code>k=<mark class="corrected">8</mark></code> {BADGE}.' in marked("Arm `k=8`.", "8")
+    assert f'<code>k=<mark class="corrected">8</mark></code>{BADGE}.' in marked("Arm `k=8`.", "8")
 
 
 def test_code_block_is_marked_and_its_badge_stands_below_it():
     """A link never becomes part of a listing."""
     html = marked("```\nk = 8\n```\n", "8")
-    assert 'k = <mark class="corrected">8</mark>\n</code></pre>\n<p class="corrected-place">' + BADGE in html
+    assert (
+        'k = <mark class="corrected">8</mark>\n</code></pre>\n<p class="corrected-place" data-furniture>' + BADGE
+        in html
+    )
 
 
 def test_link_text_is_marked_and_its_badge_stands_after_the_link():
     """A link never stands in a link."""
-    assert f'<a href="p.md">of <mark class="corrected">5</mark></a> {BADGE}.' in marked("See [of 5](p.md).", "5")
+    assert f'<a href="p.md">of <mark class="corrected">5</mark></a>{BADGE}.' in marked("See [of 5](p.md).", "5")
 
 
 def test_place_inside_a_links_address_has_a_badge_after_the_link():
     """An address is never changed by a mark."""
     html = marked("See [the plan](plan-5.toml) there.", "5")
-    assert f'<a href="plan-5.toml">the plan</a> {BADGE} there.' in html
+    assert f'<a href="plan-5.toml">the plan</a>{BADGE} there.' in html
 
 
 def test_place_that_shows_nowhere_has_a_badge_after_its_block():
     """A place inside a comment or a link's definition still gets its badge, in order."""
     html = marked("One.\n\n[x]: https://example.org/5\n\nTwo.", "/5")
-    assert f'<p>One.</p>\n<p class="corrected-place">{BADGE}</p>\n<p>Two.</p>' in html
+    assert f'<p>One.</p>\n<p class="corrected-place" data-furniture>{BADGE}</p>\n<p>Two.</p>' in html
 
 
 def test_heading_keeps_its_id_when_a_word_in_it_is_corrected():

@@ -1,9 +1,15 @@
 """Asking where a printed number comes from."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.campaigns import TriedCampaign, built_campaign, published_campaign
+from tests.campaigns import PARTS, TriedCampaign, built_campaign, published_campaign
+
+from campaign.notes.paths import Campaign
+from campaign.notes.quote import format_value
+from campaign.notes.why import why
 
 
 @pytest.fixture
@@ -19,20 +25,37 @@ def place(campaign: TriedCampaign, text: str) -> tuple[int, int]:
 
 
 def test_number_is_explained_by_its_text(campaign):
-    """Value, format, interval, formula, place and data are told."""
+    """Value, way of rounding, interval, formula, records, plan, run and place are told."""
     said = campaign.notes("why", "1", "0.300").stdout
     line, column = place(campaign, "0.300")
+    assert said.startswith(f"parts/part-1/post.md:{line}:{column}: 0.300\n")
     for expected in (
-        "reading  saving",
-        "ms/verify step",
-        "format .3f",
-        "lo ",
-        "hi ",
+        "reading    saving, in ms/verify step",
+        "to 3 decimals, half away from zero → 0.300 (format .3f)",
+        "interval   ",
         "pooled t over rows",
-        "data measured, sha256 ",
+        "data       row_values (of draws, by row): 4 records",
+        "data/draws.csv  sha256 ",
+        "declared   parts/part-1/plan.toml:",
+        "run        measured; all data sha256 ",
+        "published  not yet",
     ):
         assert expected in said
-    assert f"stands at  parts/part-1/post.md {line}:{column} '0.300'" in said
+    shown = re.search(r"declared   parts/part-1/plan.toml:(\d+)", said)
+    assert Path("parts/part-1/plan.toml").read_text().splitlines()[int(shown[1]) - 1] == 'id = "saving"'
+
+
+def test_value_is_told_in_full(campaign):
+    """Every digit of the value stands there, with the rounding that leads to what is printed."""
+    said = campaign.notes("why", "1", "0.300").stdout
+    value = re.search(r"^value      (\S+)$", said, re.MULTILINE)[1]
+    assert format_value(float(value), ".3f", "") == "0.300" and f"rounding   {value} →" in said
+
+
+def test_lines_fit_a_terminal(campaign):
+    """No answer is wider than 100 columns."""
+    for asked in (["1", "0.300"], ["1", "changed"], ["1", "above"], ["1", "carries"]):
+        assert max(map(len, campaign.notes("why", *asked).stdout.splitlines())) <= 100
 
 
 def test_place_is_explained_by_line_and_column(campaign):
@@ -40,76 +63,154 @@ def test_place_is_explained_by_line_and_column(campaign):
     line, column = place(campaign, "0.212")
     for at in (column, column + 4):
         said = campaign.notes("why", f"part-1:{line}:{at}").stdout
-        assert said.startswith("reading  saving.lo")
+        assert "\nreading    saving.lo" in said
 
 
-def test_line_is_explained_place_by_place(campaign):
-    """PART:LINE names all places of the line, each source once."""
-    line, _ = place(campaign, "took 8,872")
+def test_line_lists_what_stands_on_it(campaign):
+    """PART:LINE lists all places of the line with the address of each."""
+    line, column = place(campaign, "8,872")
     said = campaign.notes("why", f"part-1:{line}").stdout
-    assert said.startswith("3 different sources")
-    assert [name for name in ("rows.n", "steps", "change") if f"reading  {name}\n" in said] == [
-        "rows.n",
-        "steps",
-        "change",
-    ]
+    assert said.startswith(f"line {line} of part-1 prints 3 things, from 3 sources:")
+    for source in ("reading rows.n", "reading steps", "reading change"):
+        assert source in said
+    assert f"part-1:{line}:{column} " in said
 
 
 def test_ambiguous_text_lists_every_candidate(campaign):
-    """A text that several sources print is explained for each of them."""
+    """A text that several sources print is listed by place, words and source, with how to ask for one."""
     said = campaign.notes("why", "1", "changed").stdout
-    assert said.startswith("2 different sources print this:")
-    assert "arm_of.2" in said and "arm_of.3" in said
+    assert "'changed' stands in 2 places, from 2 sources:" in said
+    first = re.search(r"^(part-1:\d+:\d+) .*\[changed\].*reading arm_of.2$", said, re.MULTILINE)
+    assert first and "reading arm_of.3" in said
+    assert f"To see one: notes why {first[1]}" in said
+    assert "\nreading    arm_of.2\n" in campaign.notes("why", first[1]).stdout
 
 
 def test_every_place_of_a_source_is_told(campaign):
-    """All places that print the same reading are listed, in another format too."""
+    """All other places that print the same reading are listed, in another format too."""
     campaign.change("nothing here", 'and {{ q("saving", ".1f") }} ms again; nothing here', "post.md.j2")
     campaign.notes("build", "1")
     said = campaign.notes("why", "1", "0.300").stdout
-    assert "'0.300'" in said and "'0.3'" in said and "format .1f" in said
+    line, column = place(campaign, "0.3 ms again")
+    assert f"also at    parts/part-1/post.md:{line}:{column}  " in said
+    assert "(format .1f)" in campaign.notes("why", f"part-1:{line}:{column}").stdout
 
 
 def test_claim_is_explained_with_its_operands(campaign):
-    """A claimed word leads to its expression and to the values that decide it."""
+    """A claimed word leads to its expression, to each comparison with its sides, and to the values that decide it."""
     said = campaign.notes("why", "1", "above").stdout
-    assert "saving > bar" in said and "'above' while it is true" in said
-    assert "saving = 0.29" in said or "saving = 0.3" in said
-    assert "bar = 0.1" in said
+    assert "claim      saving > bar" in said and "'above' while it is true" in said
+    assert re.search(r"compared   saving > bar: 0\.\d+ against 0\.1, holds by ", said)
+    assert "\n           bar     0.1 ms/verify step  ← the saving that pays" in said
+
+
+def test_what_a_number_decides_is_told(campaign):
+    """A reading lists the claims that compare it."""
+    said = campaign.notes("why", "1", "0.300").stdout
+    assert "decides    'above', by the claim saving > bar  at " in said
 
 
 def test_constant_and_fact_name_their_source(campaign):
-    """A constant says why it has its value, a fact where it can be looked up."""
-    assert "the saving that pays" in campaign.notes("why", "1", "0.10").stdout
-    assert "the machine" in campaign.notes("why", "1", "two").stdout
+    """A constant says why it has its value, a fact where it can be looked up; each names its line."""
+    said = campaign.notes("why", "1", "0.10").stdout
+    assert "because    the saving that pays" in said and "declared   parts/part-1/plan.toml:" in said
+    said = campaign.notes("why", "1", "two").stdout
+    assert "source     the machine" in said and "declared   parts/part-1/facts.toml:" in said
 
 
 def test_verdict_is_explained_by_its_bands(campaign):
     """The verdict shows the reading that decides and the bands."""
     said = campaign.notes("why", "1", "carries").stdout
     assert "saving.lo: carries >= bar, seen > nothing, rolled back" in said
-    assert "saving.lo = 0.21" in said
+    assert "operands   saving.lo  0.21" in said
+
+
+def test_member_of_a_family_has_its_own_record(campaign):
+    """Of a family's member only the record that it was computed from is named."""
+    listed = campaign.notes("why", "1", "changed").stdout
+    address = re.search(r"^(part-1:\d+:\d+) .*reading arm_of.2$", listed, re.MULTILINE)[1]
+    said = campaign.notes("why", address).stdout
+    assert re.search(r"data       row_values \(of draws, by row\): 1 of 4 records\n +row 2\n", said)
+    assert "as arm_of.{row}" in said
+
+
+def test_depth_says_how_far_operands_are_followed():
+    """Operands stand alone at depth 0, with their source at depth 1, with their own operands at depth 2."""
+    part = Campaign(PARTS.parent).part("5")
+    found = ["\n".join(why(part, None, 97, 12, depth)) for depth in (0, 1, 2)]
+    assert ["operands   decide.lower  0.2147206737" in one for one in found] == [True, True, True]
+    assert ["← min(saving.low.lo, saving.high.lo)" in one for one in found] == [False, True, True]
+    assert [bool(re.search("^ +saving.low.lo +0.21", one, re.MULTILINE)) for one in found] == [False, False, True]
 
 
 def test_published_number_names_its_publication(tmp_path, monkeypatch):
     """A published part's number says since when it stands and in which commit."""
     campaign = published_campaign(tmp_path, monkeypatch)
-    assert "published  2026-11-06, commit " in campaign.notes("why", "1", "0.300").stdout
+    assert "published  2026-11-06, post.md in commit " in campaign.notes("why", "1", "0.300").stdout
+
+
+def test_places_in_other_parts_are_told(campaign):
+    """The same reading of the same data, and the same fact, are found in another part; of other data they are not."""
+    copy = Path(shutil.copytree("parts/part-1", "parts/part-2"))
+    line, column = place(campaign, "0.300")
+    assert f"in parts   parts/part-2/post.md:{line}:{column}  " in campaign.notes("why", "1", "0.300").stdout
+    assert "in parts   parts/part-2/post.md:" in campaign.notes("why", "1", "two").stdout
+    readings, facts = copy / "readings.json", copy / "facts.toml"
+    digits = re.sub(r"[0-9a-f]{64}", "0" * 64, readings.read_text(encoding="utf-8"))
+    readings.write_text(digits, encoding="utf-8")
+    facts.write_text(facts.read_text(encoding="utf-8").replace("value = 2", "value = 3"), encoding="utf-8")
+    for asked in ("0.300", "two"):
+        assert "in parts" not in campaign.notes("why", "1", asked).stdout
+
+
+def test_part_that_cannot_be_read_is_passed_over(campaign):
+    """A broken ledger elsewhere keeps nobody from an answer."""
+    copy = Path(shutil.copytree("parts/part-1", "parts/part-2"))
+    (copy / "numbers.json").write_text("{", encoding="utf-8")
+    assert "reading    saving," in campaign.notes("why", "1", "0.300").stdout
+
+
+def test_structure_and_names_say_why_they_are_no_number(campaign):
+    """A date says that it is one, a declared name where it is declared."""
+    text = campaign.text()
+    assert "W01" in text
+    said = campaign.notes("why", "1", "W01").stdout
+    assert "name       declared in campaign.toml line 2; its digits are no quantity" in said
+
+
+@pytest.mark.parametrize("asked", ["0.300", "0.300 ms", "0.300ms"])
+def test_unit_may_be_typed(campaign, asked):
+    """The unit that stands behind a number may be typed with it."""
+    assert "reading    saving," in campaign.notes("why", "1", asked).stdout
+
+
+@pytest.mark.parametrize("asked", ["8872", "8,872", "8 872"])
+def test_grouping_is_ignored(campaign, asked):
+    """Digits are found however they are grouped."""
+    assert "reading    steps," in campaign.notes("why", "1", asked).stdout
+
+
+def test_value_in_other_digits_is_found(campaign):
+    """A number that is equal, but printed in other digits, is found and said to be."""
+    said = campaign.notes("why", "1", "0.3000").stdout
+    assert said.startswith("'0.3000' is not printed so; the same value is printed as") and "saving" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["1", "7.5"], "no bound place for '7.5'"),
-        (["part-1:1"], "no bound place for line 1;"),
-        (["part-1:8:1"], "no bound place for line 8, column 1;"),
-        (["part-1:9999"], "no bound place for line 9999"),
+        (
+            ["1", "0.301"],
+            "'0.301' is not printed there; expected a number as it is printed. The nearest are 0.300 (part-1:",
+        ),
+        (["1", "carriers"], "Alike are 'carries' (part-1:"),
+        (["part-1:1:9999"], "no number and no bound word stands"),
+        (["part-1:9999"], "no number and no bound word stands on this line; expected one. The nearest line"),
     ],
 )
 def test_text_that_nothing_prints_is_told(campaign, arguments, message):
-    """What is no bound place is said to be none, with where to look."""
-    result = campaign.notes("why", *arguments, exit=2)
-    assert message in result.stderr and "`notes read part-1`" in result.stderr
+    """What is not printed is said not to be, with the nearest that is."""
+    assert message in campaign.notes("why", *arguments, exit=2).stderr
 
 
 def test_question_without_a_number_is_told(campaign):
@@ -119,8 +220,8 @@ def test_question_without_a_number_is_told(campaign):
 
 def test_hyphen_stands_for_the_minus_sign(campaign):
     """A person types a negative number with the key that a keyboard has, and it is taken for no option."""
-    assert "reading  change" in campaign.notes("why", "1", "-0.30").stdout
-    assert "reading  change" in campaign.notes("why", "1", "--", "-0.30").stdout
+    assert "reading    change" in campaign.notes("why", "1", "-0.30").stdout
+    assert "reading    change" in campaign.notes("why", "1", "--", "-0.30").stdout
 
 
 def test_part_may_be_named_with_its_folder(campaign):
