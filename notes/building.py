@@ -1,21 +1,24 @@
 """What the commands build, publish and correct do to a part's files, and what they tell of it."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from campaign.engine.files import write_text
-from campaign.notes.build import Built, build, kept_post, package_template, readings_json, write, write_page
+from campaign.notes.build import Built, build, fill_entry, kept_post, package_template, readings_json, write, write_page
+from campaign.notes.chain import chain_file, check_chain, extend, not_adopted, read_chain, require_sound
 from campaign.notes.check import check
 from campaign.notes.compare import Where, compare
-from campaign.notes.corrections import Correction, append
+from campaign.notes.corrections import Correction, Settled, append
 from campaign.notes.errors import CannotTell, UsageError
-from campaign.notes.history import NoHistory, open_history, require_history, sha256_of
-from campaign.notes.paths import Part
+from campaign.notes.history import NoHistory, Repository, open_history, require_history, sha256_of
+from campaign.notes.neighbours import Neighbour, neighbours, settle
+from campaign.notes.paths import Campaign, Part
 from campaign.notes.post import Post
 from campaign.notes.publish import publish, read_published
 from campaign.notes.render import render
-from campaign.notes.sources import Sources
+from campaign.notes.sources import Sources, load
 
 SHOWN_LINES = 12
 """Lines of a difference that a terminal is shown."""
@@ -100,6 +103,7 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
     repository = require_history(open_history(part.campaign.root), "Publishing")
     if commit:
         repository.require_can_commit()
+    require_sound(part.campaign, repository)
     date_of = day or built.sources.facts.post.date
     made = publish(part, date=date_of, numbers=report.coverage.numbers, repo=repository)
     kept = kept_post(part, built.sources)
@@ -110,9 +114,10 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
         f"published {part.title} as of {made.date}: body sha256 {str(made.body_sha256)[:12]}, "
         f"in commit {made.commit[:12]}",
         f"  {part.show(part.post)}\n  {part.show(page)}",
+        *_link(part.campaign, repository),
     ]
     if commit:
-        done = repository.commit([part.published, part.post], f"Publish {part.title}")
+        done = repository.commit([part.published, part.post, chain_file(part.campaign)], f"Publish {part.title}")
         lines.append(f"committed as {done[:12]}")
     return Outcome(tuple(lines))
 
@@ -140,12 +145,19 @@ def correct_part(
     reported_by: str,
     caused_by: str | None,
     commit: bool,
+    acknowledge: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Append an entry and make the banner and entries of post.md anew; where it cannot be shown, nothing stays."""
+    """Append an entry and make the banner and entries of post.md anew; where it cannot be shown, nothing stays.
+
+    `acknowledge` holds PLACE=REASON for other places that stand on what is corrected and stay as they are.
+    """
     repository = require_history(open_history(part.campaign.root), "A correction")
     if commit:
         repository.require_can_commit()
+    require_sound(part.campaign, repository)
     before = part.corrections.read_bytes() if part.corrections.exists() else None
+    found, sources = _neighbours(part, said, says, repository)
+    settled = settle(found, _acknowledged(acknowledge), part.show(part.corrections))
     entry = append(
         part,
         date=day,
@@ -155,6 +167,8 @@ def correct_part(
         because=because,
         reported_by=reported_by,
         caused_by=caused_by,
+        data=sources.data.digest if sources else None,
+        neighbours=settled,
         repo=repository,
     )
     try:
@@ -172,14 +186,80 @@ def correct_part(
     write_text(part.readings, readings_json(built.sources))
     page = write_page(built, kept)
     lines = [
-        f"correction {entry.number} of {part.title}, dated {entry.date}: {part.show(part.post)}, {part.show(page)}"
+        f"correction {entry.number} of {part.title}, dated {entry.date}: {part.show(part.post)}, {part.show(page)}",
+        *_told(settled),
+        *_link(part.campaign, repository),
     ]
     if commit:
         done = repository.commit(
-            [part.corrections, part.post, part.readings], f"Correct {part.title}: entry {entry.number}"
+            [part.corrections, part.post, part.readings, chain_file(part.campaign)],
+            f"Correct {part.title}: entry {entry.number}",
         )
         lines.append(f"committed as {done[:12]}")
     return tuple(lines)
+
+
+def _neighbours(part: Part, said: str, says: str, repository: Repository) -> tuple[Sequence[Neighbour], Sources | None]:
+    """What else stands on what is corrected, and the sources; nothing for a draft, which is refused later."""
+    if read_published(part) is None:
+        return (), None
+    sources = load(part)
+    return neighbours(part, said, fill_entry(part, says, sources), sources, repository), sources
+
+
+def _acknowledged(said: Sequence[str]) -> dict[str, str]:
+    """Reasons by the place, reading or part that a person named as PLACE=REASON."""
+    found: dict[str, str] = {}
+    for one in said:
+        place, sign, why = (part.strip() for part in one.partition("="))
+        why = " ".join(why.split())
+        if not (place and sign and why):
+            raise UsageError(
+                f'--acknowledge: found {one!r}; expected PLACE=REASON, as part-5:41:17="its data are its own". '
+                "Give both."
+            )
+        found[place] = why
+    return found
+
+
+def _told(settled: Sequence[Settled]) -> list[str]:
+    """Lines that show the neighbours of a correction, and what is the matter with each."""
+    lines = [
+        f"  {one.place}: " + (f"acknowledged: {one.because}" if one.because else f"derived again: still {one.says}")
+        for one in settled
+    ]
+    rest = len(lines) - SHOWN_LINES
+    return [*lines[:SHOWN_LINES], *([f"  … and {rest} more, in corrections.toml"] if rest > 0 else [])]
+
+
+def adopt_chain(campaign: Campaign, *, commit: bool) -> Outcome:
+    """Give each publication and correction that has none its link in the chain, and tell which."""
+    repository = require_history(open_history(campaign.root), "The chain")
+    if commit:
+        repository.require_can_commit()
+    path = chain_file(campaign)
+    lines = _link(campaign, repository)
+    if not lines:
+        return Outcome((f"{path.relative_to(campaign.root)}: nothing to add; every publication and correction is in",))
+    if commit:
+        done = repository.commit([path], "Tie publications and corrections into one chain")
+        lines.append(f"committed as {done[:12]}")
+    return Outcome(tuple(lines))
+
+
+def show_chain(campaign: Campaign) -> Outcome:
+    """Every link of the chain, newest last, and what is wrong with it."""
+    history = open_history(campaign.root)
+    problems = check_chain(campaign, history)
+    lines = [f"{link.number}  {link.event}  {link.sha256[:12]}" for link in read_chain(campaign)]
+    note = not_adopted(campaign, history)
+    return Outcome((*lines, *map(str, problems), *([note] if note else [])), differs=bool(problems))
+
+
+def _link(campaign: Campaign, repository: Repository) -> list[str]:
+    """Add the links that are missing; a line that names each."""
+    shown = chain_file(campaign).relative_to(campaign.root)
+    return [f"  {shown}: link {link.number}, {link.event}" for link in extend(campaign, repository)]
 
 
 def _require_bound(part: Part, entry: Correction, sources: Sources) -> None:

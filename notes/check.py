@@ -1,30 +1,35 @@
 """Checking a part: the published text against a fresh recomputation, and everything that is kept."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 
 from campaign.analysis.rule import rule_digest
 from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
+from campaign.notes.chain import chain_file, check_chain, not_adopted
 from campaign.notes.claim_findings import claim_findings
 from campaign.notes.compare import Where, compare
-from campaign.notes.corrections import check_corrections, corrected_places, read_corrections
+from campaign.notes.corrections import check_corrections, corrected_places, read_corrections, stands_whole
 from campaign.notes.derived import derived
 from campaign.notes.errors import CannotTell
-from campaign.notes.findings import Coverage, Finding, Report
-from campaign.notes.history import open_history
+from campaign.notes.findings import NOTHING_COVERED, Coverage, Finding, Report
+from campaign.notes.history import History, open_history
 from campaign.notes.ledger import Ledger, read_ledger
 from campaign.notes.look_log import check_looks
-from campaign.notes.paths import Part
+from campaign.notes.neighbours import check_data, check_neighbours
+from campaign.notes.paths import Campaign, Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
 from campaign.notes.readers import check_readers
 from campaign.notes.same_set import same_set
 from campaign.notes.seal import Problem, check_seal
+from campaign.notes.since import told_apart
 from campaign.notes.sources import Sources, load
 from campaign.notes.stale import stale_around, stale_plots, stale_readings, stale_template
 from campaign.notes.unquoted import unquoted
+from campaign.notes.waivers import waived, waived_summary
 
 
 def check(part: Part) -> Report:
@@ -35,25 +40,18 @@ def check(part: Part) -> Report:
     """
     sources = load(part)
     post, ledger, counts = read_kept(part)
+    repository = open_history(part.campaign.root)
     findings, coverage = check_body(part, post, ledger, sources)
     findings = _known_by_correction(part, post, findings, sources)
     findings += stale_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
-    findings += claim_findings(part, post, ledger, sources)
-    findings += derived(part, post, ledger, sources)
-    findings += same_set(part, sources)
-    findings += agreement(part, post, ledger, sources)
-    findings += unquoted(part, ledger, sources)
     findings += stale_readings(part, sources)
     findings += stale_plots(part, sources, ledger)
     findings += _rule(part, sources)
-    cannot_tell = ""
-    try:
-        repository = open_history(part.campaign.root)
-        for problems in (check_seal, check_looks, check_published, check_corrections):
-            findings += [_of(problem) for problem in problems(part, repository)]
-    except CannotTell as why:
-        cannot_tell = str(why)
+    findings = told_apart(part, findings, sources, repository)
+    findings += _in_themselves(part, post, ledger, sources)
+    kept, unknown = _kept(part, sources, repository)
+    findings += kept
     clean = not any(finding.level == "error" for finding in findings)
     findings += check_readers(part, post, sources, built=clean)
     if clean:
@@ -61,7 +59,52 @@ def check(part: Part) -> Report:
     notes = []
     if sources.data.origin != "measured":
         notes.append(f"the data are {sources.data.origin}: order and seal are stated by the source, not proven here")
-    return Report(part.name, part.show(part.post), coverage, findings, cannot_tell, notes)
+    findings, covered = waived(part, findings, datetime.now(UTC).date())
+    if covered:
+        notes.append(waived_summary(covered))
+    findings.sort(key=lambda one: (one.path != part.show(part.post), one.path, one.line, one.column))
+    return Report(part.name, part.show(part.post), coverage, findings, "; ".join(unknown), notes)
+
+
+def _in_themselves(part: Part, post: Post, ledger: Ledger, sources: Sources) -> Iterator[Finding]:
+    """What needs no comparison with the text's build: claims, and what the printed numbers say of each other."""
+    yield from claim_findings(part, post, ledger, sources)
+    yield from derived(part, post, ledger, sources)
+    yield from same_set(part, sources)
+    yield from agreement(part, post, ledger, sources)
+    yield from unquoted(part, ledger, sources)
+
+
+def _kept(part: Part, sources: Sources, repository: History) -> tuple[list[Finding], list[str]]:
+    """What git says of the part, and what it cannot tell, which does not hide what it can."""
+    says = {entry.number: fill_entry(part, entry.says, sources) for entry in read_corrections(part)}
+    looks: list[Callable[[], Iterable[Problem | Finding]]] = [
+        *(partial(look, part, repository) for look in (check_seal, check_looks, check_published, check_corrections)),
+        lambda: check_data(part, sources, repository),
+        lambda: check_neighbours(part, sources, repository, says),
+    ]
+    findings: list[Finding] = []
+    unknown: dict[str, None] = {}
+    for look in looks:
+        try:
+            findings += [one if isinstance(one, Finding) else _of(one) for one in look()]
+        except CannotTell as why:
+            unknown[str(why)] = None
+    return findings, list(unknown)
+
+
+def check_links(campaign: Campaign) -> Report | None:
+    """What is wrong with the campaign's chain of publications and corrections; None where there is nothing to tell."""
+    repository = open_history(campaign.root)
+    note, cannot_tell, findings = not_adopted(campaign, repository), "", []
+    try:
+        findings = [_of(problem) for problem in check_chain(campaign, repository)]
+    except CannotTell as why:
+        cannot_tell = str(why)
+    if not (findings or cannot_tell or note):
+        return None
+    shown = chain_file(campaign).relative_to(campaign.root).as_posix()
+    return Report("chain", shown, NOTHING_COVERED, findings, cannot_tell, [note] if note else [])
 
 
 def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
@@ -104,17 +147,12 @@ def _known_by_correction(part: Part, post: Post, findings: list[Finding], source
         at = sum(len(line) + 1 for line in lines[: finding.line - 1]) + finding.column - 1 - post.body_start
         for place in places:
             inside = finding.code == "changed" and place.start <= at < place.end
-            if inside and _stands_whole(finding.expected, says[place.number]):
+            if inside and stands_whole(finding.expected, says[place.number]):
                 mend = f"nothing: correction {place.number} says so below the text"
                 return replace(finding, level="warning", mend=mend)
         return finding
 
     return [told(finding) for finding in findings]
-
-
-def _stands_whole(words: str, text: str) -> bool:
-    """Whether `words` stand in `text` on their own: 2 does not stand in 12 or in 2.5."""
-    return re.search(rf"(?<![\w.,+−-]){re.escape(words)}(?!\w|[.,]\d)", text) is not None
 
 
 def _mend(part: Part) -> str:

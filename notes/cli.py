@@ -28,7 +28,7 @@ class _Group(click.Group):
     """Commands in the order of a part's life, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return "new import list plan seal run read build check why publish correct audit".split()
+        return "new import list plan seal run read build check why publish correct chain audit".split()
 
 
 @click.group(cls=_Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -295,6 +295,7 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, form: str, no
     corrections against git. A finding names its line, what recomputation gives, and the command that mends it.
     """
     from campaign.notes.check import check as check_part
+    from campaign.notes.check import check_links
     from campaign.notes.formats import shown_as
     from campaign.notes.selftest import selftest
     from campaign.notes.terminal import columns
@@ -324,6 +325,18 @@ def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, form: str, no
             for mutant in result.missed:
                 click.echo(f"  missed: line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
             codes.append(OK if result.passed else FINDINGS)
+    links = None
+    if WRONG_USE not in codes:  # a record that cannot be read was told already
+        try:
+            links = check_links(campaign)
+        except CampaignError as wrong:
+            click.echo(f"notes: {wrong}", err=True)
+            codes.append(WRONG_USE)
+    if links is not None:
+        reports.append(links)
+        if links.cannot_tell:
+            click.echo(f"{links.part}: cannot tell: {links.cannot_tell}", err=True)
+        codes.append(FINDINGS if links.failed else CANNOT_TELL if links.cannot_tell else OK)
     click.echo(shown_as(form, reports, campaign.root, columns(), notes=notes))
     return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
 
@@ -404,6 +417,13 @@ def publish(campaign: Campaign, part: str, day: str | None, commit: bool) -> int
     click.option("--reported-by", required=True, help="Who found it."),
     click.option("--date", "day", required=True, metavar="DATE", help="Date of the correction (2026-11-07)."),
     click.option("--caused-by", metavar="PART", help="The part whose work led to it."),
+    click.option(
+        "--acknowledge",
+        multiple=True,
+        metavar="PLACE=REASON",
+        help="Why another place that stands on what is corrected stays as it is: part-5:41:17=…, or a reading's id "
+        "for all its places, or a part's name. Without it the command lists them.",
+    ),
     click.option("--commit/--no-commit", "commit", default=True, help="Commit the entry (default) or leave it."),
 )
 def correct(
@@ -415,9 +435,14 @@ def correct(
     reported_by: str,
     day: str,
     caused_by: str | None,
+    acknowledge: tuple[str, ...],
     commit: bool,
 ) -> None:
-    """Append a dated correction to a published part; its text stays as it was."""
+    """Append a dated correction to a published part; its text stays as it was.
+
+    Other places that print the same reading, or stand on the same data, are listed: each has to be corrected, to give
+    the same when it is derived again, or to be acknowledged.
+    """
     from campaign.notes import building
 
     found = campaign.part(part)
@@ -432,9 +457,24 @@ def correct(
         reported_by=reported_by,
         caused_by=causing.name if causing else None,
         commit=commit,
+        acknowledge=acknowledge,
     )
     for line in lines:
         click.echo(line)
+
+
+@_command(
+    click.option("--adopt", is_flag=True, help="Add the links that are missing: what was published before the chain."),
+    click.option("--commit/--no-commit", "commit", default=True, help="Commit the chain (default) or leave it."),
+)
+def chain(campaign: Campaign, adopt: bool, commit: bool) -> int:
+    """Check the chain over all publications and corrections, and list its links."""
+    from campaign.notes import building
+
+    outcome = building.adopt_chain(campaign, commit=commit) if adopt else building.show_chain(campaign)
+    for line in outcome.lines:
+        click.echo(line)
+    return FINDINGS if outcome.differs else OK
 
 
 def _day(said: str, option: str) -> date:

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
@@ -12,7 +13,7 @@ from campaign.notes.dates import long_date, utc_minute, with_zone
 from campaign.notes.errors import UsageError
 from campaign.notes.history import History, NoHistory, Repository, Version, require_history, sha256_of
 from campaign.notes.paths import Part
-from campaign.notes.publish import Published, published_body, read_published
+from campaign.notes.publish import FORMS, Published, published_body, read_published
 from campaign.notes.seal import Problem
 from campaign.notes.toml_files import Record, Sentence, Sha256, parse_toml, read_toml, record_lines, validated
 
@@ -20,6 +21,19 @@ HEADER = "# Append only: `notes correct` adds an entry, and no entry is ever cha
 TABLE = "correction"
 POINTER_LENGTH = 60
 """Characters of the corrected words that the banner quotes."""
+
+
+class Settled(Record):
+    """A place that stands on the same reading or data as what is corrected, and what is the matter there."""
+
+    place: Sentence
+    """the place, like part-5:41:17, or the file, like parts/part-5/data/draws.csv."""
+    reading: Sentence | None = None
+    """what is printed there: the id of its reading or fact, or its claim."""
+    says: Sentence | None = None
+    """what it says, where recomputation from the sources of now gives the same."""
+    because: Sentence | None = None
+    """why it stays as it is, where a person says so."""
 
 
 class Correction(Record):
@@ -41,6 +55,10 @@ class Correction(Record):
     """who found it."""
     caused_by: Annotated[str, Field(pattern=r"^part-\d+$")] | None = None
     """the part whose work led to the correction, like part-5."""
+    data: Sha256 | None = None
+    """the sha256 over the data that the entry saw; the first entries have none."""
+    neighbours: Annotated[tuple[Settled, ...], Field(strict=False)] | None = None
+    """other places that stand on what is corrected, each settled; the first entries have none."""
     previous: Sha256
     """the sha256 of the entry before this one; for the first, that of the published body."""
 
@@ -84,6 +102,8 @@ def append(
     reported_by: str,
     repo: History,
     caused_by: str | None = None,
+    data: str | None = None,
+    neighbours: tuple[Settled, ...] | None = None,
 ) -> Correction:
     """The entry that was added; the bytes that corrections.toml had before stay as they were.
 
@@ -108,7 +128,7 @@ def append(
             "expected that day or a later one. Give the day of the correction."
         )
     body = published_body(part, repo)
-    said = " ".join(said.split())
+    said = _as_published(" ".join(said.split()), body)
     _require_once(said, body, part)
     if caused_by is not None:
         caused_by = part.campaign.part(caused_by).name
@@ -124,6 +144,8 @@ def append(
         "because": _one_line(because),
         "reported_by": _one_line(reported_by),
         "caused_by": caused_by,
+        "data": data,
+        "neighbours": neighbours,
         "previous": _previous(earlier, published),
     }
     correction = validated(Correction, values, f"{where}: {TABLE} {len(earlier) + 1}")
@@ -189,7 +211,7 @@ def check_corrections(part: Part, repo: History) -> list[Problem]:
             mend=f"restore the entry as it was written: `git log -p -- {shown}` shows it",
         )
         for correction in entries_here
-        if len(_occurrences(correction.said, body)) != 1
+        if len(occurrences(correction.said, body)) != 1
     ]
 
 
@@ -197,10 +219,15 @@ def corrected_places(body: str, corrections: Iterable[Correction]) -> list[Corre
     """Where the corrected words stand in `body`, by place; words that are not there exactly once are left out."""
     places = []
     for correction in corrections:
-        found = _occurrences(correction.said, body)
+        found = occurrences(correction.said, body)
         if len(found) == 1:
             places.append(CorrectedPlace(*found[0], correction.number))
     return sorted(places)
+
+
+def stands_whole(words: str, text: str) -> bool:
+    """Whether `words` stand in `text` on their own: 2 does not stand in 12 or in 2.5."""
+    return re.search(rf"(?<![\w.,+−-]){re.escape(words)}(?!\w|[.,]\d)", text) is not None
 
 
 def banner(part_title: str, published: Published | None, corrections: Sequence[Correction]) -> str:
@@ -263,23 +290,31 @@ def _one_line(words: str) -> str:
     return " ".join(line.strip() for line in words.strip().splitlines() if line.strip())
 
 
-def _occurrences(said: str, body: str) -> list[tuple[int, int]]:
+def occurrences(said: str, body: str) -> list[tuple[int, int]]:
+    """Start and end of each place where `body` has the words, any run of white space as one space."""
     pattern = r"\s+".join(re.escape(word) for word in said.split())
     # Looked ahead, so that words that overlap themselves are counted too.
     return [match.span(1) for match in re.finditer(f"(?=({pattern}))", body)] if pattern else []
 
 
+def _as_published(said: str, body: str) -> str:
+    """`said` in the Unicode form that the body has: a terminal may compose characters otherwise."""
+    return next(
+        (form for form in (said, *(unicodedata.normalize(f, said) for f in FORMS)) if occurrences(form, body)), said
+    )
+
+
 def _times(said: str, body: str) -> str:
-    count = len(_occurrences(said, body))
+    count = len(occurrences(said, body))
     return "not at all" if count == 0 else "once" if count == 1 else f"{count} times"
 
 
 def _require_once(said: str, body: str, part: Part) -> None:
-    if len(_occurrences(said, body)) == 1:
+    if len(occurrences(said, body)) == 1:
         return
     mend = (
         f"Copy the words from the body of {part.show(part.post)} as they stand there, marks included."
-        if not _occurrences(said, body)
+        if not occurrences(said, body)
         else "Give a longer quote, so that only one place is meant."
     )
     raise UsageError(
@@ -328,11 +363,12 @@ def _broken(part: Part, found: Sequence[Correction], published: Published) -> li
 def _lost(part: Part, found: Sequence[Correction], repo: Repository) -> list[Problem]:
     """The findings that an entry which a commit of HEAD's history has is no longer here as it was."""
     shown = part.show(part.corrections)
+    states = [(version, _entries_at(version, shown, repo)) for version in repo.versions(part.corrections)]
     problems: dict[int, Problem] = {}
-    for version in reversed(repo.versions(part.corrections)):
-        for index, before in enumerate(_entries_at(version, shown, repo)):
+    for version, entries_then in reversed(states):
+        for index, before in enumerate(entries_then):
             now = found[index] if index < len(found) else None
-            if now == before or index in problems:
+            if now == before or index in problems or _excused(version, before, index, found, states, repo):
                 continue
             changed = (
                 [] if now is None else [k for k in Correction.model_fields if getattr(now, k) != getattr(before, k)]
@@ -340,18 +376,62 @@ def _lost(part: Part, found: Sequence[Correction], repo: Repository) -> list[Pro
             problems[index] = Problem(
                 path=shown,
                 code="correction-removed" if now is None else "correction-changed",
-                said=f"no correction {before.number}" if now is None else _told(now, changed[0]),
+                said=f"no correction {before.number}" if now is None else _told(now, before, changed[0]),
                 expected=f"“{before.said}”, as {version.commit} has it"
                 if now is None
                 else f"{getattr(before, changed[0])!s}, as {version.commit} has it",
-                mend=f"`git checkout {version.commit} -- {shown}`, then add later entries again with "
+                mend=f"`notes correct {part.name}` adds it again, in the same words, behind those that are here"
+                if _aside(version, now, index, states, repo)
+                else f"`git checkout {version.commit} -- {shown}`, then add later entries again with "
                 f"`notes correct {part.name}`",
             )
     return [problems[index] for index in sorted(problems)]
 
 
-def _told(correction: Correction, key: str) -> str:
-    return f"{key} = {getattr(correction, key)!s} in correction {correction.number}"
+def _excused(
+    version: Version,
+    before: Correction,
+    index: int,
+    found: Sequence[Correction],
+    states: Sequence[tuple[Version, list[Correction]]],
+    repo: Repository,
+) -> bool:
+    """Whether a state that is not today's was itself the fault, or a branch's whose entry stands further down now."""
+    others = [(version, then[index]) for version, then in states if index < len(then) and then[index] != before]
+    if any(repo.descends(version.commit, elsewhere.commit) for elsewhere, _ in others):
+        return True  # an earlier commit had another entry there, and that one counts
+    again = any(_same_words(before, entry) for entry in found[index + 1 :])
+    return again and _aside(version, found[index], index, states, repo)
+
+
+def _aside(
+    version: Version,
+    now: Correction | None,
+    index: int,
+    states: Sequence[tuple[Version, list[Correction]]],
+    repo: Repository,
+) -> bool:
+    """Whether today's entry was committed on a line of history that `version` is not on: two branches corrected."""
+    return any(
+        now is not None
+        and index < len(then)
+        and then[index] == now
+        and not repo.descends(elsewhere.commit, version.commit)
+        for elsewhere, then in states
+    )
+
+
+def _same_words(one: Correction, other: Correction) -> bool:
+    """Whether two entries say the same, however they are numbered and whenever they were written."""
+    return all(getattr(one, key) == getattr(other, key) for key in ("date", "said", "says", "because", "reported_by"))
+
+
+def _told(correction: Correction, before: Correction, key: str) -> str:
+    """What an entry has under a key that is not as it was: to the eye the same, where an editor composed it anew."""
+    now, was = str(getattr(correction, key)), str(getattr(before, key))
+    same = unicodedata.normalize("NFC", now) == unicodedata.normalize("NFC", was)
+    form = ", its characters composed otherwise (another Unicode form)" if same else ""
+    return f"{key} = {now} in correction {correction.number}{form}"
 
 
 def _entries_at(version: Version, shown: str, repo: Repository) -> list[Correction]:

@@ -103,6 +103,10 @@ class Coverage:
         return dict(vars(self))
 
 
+NOTHING_COVERED = Coverage(0, 0, 0, 0, 0, 0, 0, 0)
+"""Of what has no numbers: the chain of a campaign."""
+
+
 class Covered(Protocol):
     """A count of what was checked, for people and for programs."""
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import click
 
-from campaign.notes.findings import CODES, Finding, Report
+from campaign.notes.findings import CODES, NOTHING_COVERED, Finding, Report
 from campaign.notes.terminal import wrapped
 
 CONTEXT = 1
@@ -46,7 +46,7 @@ def terminal(reports: Iterable[Report], root: Path, width: int, *, notes: bool =
 
 def summary(report: Report) -> list[str]:
     """What a check covered and what a reader of it should know, a line each."""
-    return [str(report.coverage), *report.notes]
+    return [*([] if report.coverage is NOTHING_COVERED else [str(report.coverage)]), *report.notes]
 
 
 def _outcome(report: Report) -> str:

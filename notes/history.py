@@ -4,8 +4,10 @@ import datetime
 import enum
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +16,9 @@ from campaign.notes.errors import CannotTell, UsageError
 if TYPE_CHECKING:
     from git import Repo
 
+SHA1_DIGITS = 40
+KEPT_TEXTS = 8
+"""How many blobs are kept in memory: one part's checks ask for the same few."""
 DATES_BY_HAND = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 
 
@@ -66,15 +71,30 @@ class NoHistory:
     """What is missing, and what would help."""
 
 
-class Repository:
-    """The git work tree that a campaign lies in."""
+class _Read(NamedTuple):
+    """The history of HEAD below one folder, read by two git commands for all the files in it."""
 
-    def __init__(self, repo: "Repo") -> None:
+    commits: frozenset[str]
+    """Every commit of HEAD's history that is here."""
+    versions: dict[str, list[Version]]
+    """The states of each file, newest first, by its path in the work tree."""
+
+
+class Repository:
+    """The git work tree that a campaign lies in; one object for a whole run asks git little for each part."""
+
+    def __init__(self, repo: "Repo", folder: Path | None = None) -> None:
+        """`folder` is the one whose files' history is read at once; other files are asked for one by one."""
         assert repo.working_tree_dir is not None, "open_history gives work trees only"
         self._repo = repo
         self.top = Path(repo.working_tree_dir).resolve()
-        # No prompt ever stops a command, and no replacement object stands in for the real history.
-        repo.git.update_environment(GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1")
+        self._folder = folder
+        self._head: str | None = None
+        self._texts: dict[str, bytes] = {}
+        # No prompt ever stops a command, and neither a replacement object nor a graft stands in for the real history.
+        repo.git.update_environment(
+            GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1", GIT_GRAFT_FILE=f"{os.devnull}/none", LANGUAGE="en"
+        )
 
     @property
     def is_shallow(self) -> bool:
@@ -83,9 +103,12 @@ class Repository:
 
     @property
     def head_commit(self) -> str | None:
-        """The commit at HEAD, or None before the first commit."""
-        # Nothing said with status 1 is "no commit yet"; any other failure is git's own and is passed on.
-        return self._output("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fine=(0, 1)).decode().strip() or None
+        """The commit at HEAD as this object first saw it or made it, or None before the first commit."""
+        if self._head is None:
+            # Nothing said with status 1 is "no commit yet"; any other failure is git's own and is passed on.
+            found = self.output_of("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fine=(0, 1))
+            self._head = found.decode().strip() or None
+        return self._head
 
     def committed_blob(self, path: Path) -> str | None:
         """The blob of `path` at HEAD, or None where HEAD has no such file."""
@@ -99,7 +122,7 @@ class Repository:
 
     def changed_below(self, folder: Path) -> list[Path]:
         """Files below `folder` that HEAD does not hold as they are here, ignored ones left out."""
-        out = self._output(
+        out = self.output_of(
             "--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
             "--", self._relative(folder),
         )  # fmt: skip
@@ -129,9 +152,11 @@ class Repository:
         if head is None:
             return []
         relative = self._relative(path)
+        if self._folder is not None and path.resolve().is_relative_to(self._folder.resolve()):
+            return list(self._known(head).versions.get(relative, ()))
         # Full history, or git leaves out a side branch whose changes a merge dropped.
         found = (
-            self._output("--literal-pathspecs", "rev-list", "--topo-order", "--full-history", head, "--", relative)
+            self.output_of("--literal-pathspecs", "rev-list", "--topo-order", "--full-history", head, "--", relative)
             .decode()
             .split()
         )
@@ -147,40 +172,76 @@ class Repository:
 
     def holds(self, commit: str, path: Path, blob: str) -> Held:
         """Whether `commit` is in HEAD's history and has `blob` at `path`."""
-        absent = Held.MISSING if self.is_shallow else Held.REWRITTEN
         head = self.head_commit
-        if head is None or self._try("cat-file", "-e", f"{commit}^{{commit}}")[0] != 0:
-            return absent
-        base = self._output("merge-base", commit, head, fine=(0, 1)).decode().strip()
-        if base != commit:
-            return absent
+        if head is None or commit not in self._known(head).commits:
+            return Held.MISSING if self.is_shallow else Held.REWRITTEN
         relative = self._relative(path)
         if self._blob_at(commit, relative) == blob:
             return Held.YES
         # The campaign's folder may have lain elsewhere in the tree at that time; parts/part-4/post.md is the same file.
         tail = "/".join(path.parts[-3:])
-        for entry in self._output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+        for entry in self.output_of("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
             facts, _, name = entry.partition(b"\t")
             if facts.endswith(blob.encode()) and f"/{os.fsdecode(name)}".endswith(f"/{tail}"):
                 return Held.YES
         return Held.OTHER_BLOB
 
     def text_of(self, blob: str) -> bytes:
-        """The bytes of `blob`; raises CannotTell where they are not here."""
-        status, out, _ = self._try("cat-file", "blob", blob)
-        if status == 0:
-            return out
+        """The bytes of `blob`; raises CannotTell where they are not here, or are not those that the name stands for."""
+        if blob in self._texts:
+            return self._texts[blob]
+        out = self._object(blob)
+        if out is None:
+            raise CannotTell(
+                f"{self.top}: the blob {blob} is not in this clone; expected to read it. {self._mend_missing()}"
+            )
+        if len(blob) == SHA1_DIGITS and blob_of(out) != blob:
+            raise CannotTell(
+                f"{self.top}: git gives other bytes for the blob {blob} than its name stands for; expected the bytes "
+                "that were committed. `git fsck` names every damaged object; a new `git clone` has them whole."
+            )
+        while len(self._texts) >= KEPT_TEXTS:
+            del self._texts[next(iter(self._texts))]
+        self._texts[blob] = out
+        return out
+
+    def _mend_missing(self) -> str:
+        """The command that would bring an object which is not here."""
+        remote = self._promisor or (self._try("remote")[1].decode().split() or ["PATH"])[0]
+        if self._promisor:
+            return f"`git fetch --refetch --no-filter {remote}` brings it, where {remote} can be reached."
         if self.is_shallow:
-            mend = "`git fetch --unshallow`"
-        elif self._is_partial:
-            mend = "`git fetch --refetch --no-filter`, or the same command again where the remote can be reached,"
-        else:
-            mend = "`git fetch --all` (or `git fsck`, where it was here before)"
-        raise CannotTell(f"{self.top}: the blob {blob} is not in this clone; expected to read it. {mend} would help.")
+            return "`git fetch --unshallow` brings it."
+        return f"`git fetch --refetch {remote}` brings it from a clone that has it; `git fsck` names what is damaged."
 
     def commit_date(self, commit: str) -> datetime.datetime:
         """When `commit` was made, as its committer's clock had it, with the zone."""
-        return datetime.datetime.fromisoformat(self._line("show", "--no-patch", "--format=%cI", commit))
+        said = (self._object(commit, "commit") or b"").partition(b"\n\n")[0]
+        found = re.search(rb"^committer .* (\d+) ([+-])(\d\d)(\d\d)$", said, re.MULTILINE)
+        if found is None:
+            raise CannotTell(f"{self.top}: the commit {commit} is not here; expected its date. {self._mend_missing()}")
+        away = datetime.timedelta(hours=int(found[3]), minutes=int(found[4])) * (-1 if found[2] == b"-" else 1)
+        return datetime.datetime.fromtimestamp(int(found[1]), datetime.timezone(away))
+
+    def descends(self, commit: str, earlier: str) -> bool:
+        """Whether `earlier` is in the history of `commit`."""
+        return self._try("merge-base", "--is-ancestor", earlier, commit)[0] == 0
+
+    def blob_at(self, commit: str, path: Path) -> str | None:
+        """The blob that `commit` has at `path`, or None where it has no such file."""
+        return self._blob_at(commit, self._relative(path))
+
+    def files_at(self, commit: str, folder: Path) -> dict[str, str]:
+        """The blob of each file that `commit` has below `folder`, by its path below it."""
+        relative = self._relative(folder) if folder.resolve() != self.top else ""
+        beginning = f"{relative}/" if relative else ""
+        found = {}
+        paths = ["--", beginning] if beginning else []
+        for entry in self.output_of("ls-tree", "-r", "-z", "--full-tree", commit, *paths).split(b"\0"):
+            facts, _, name = entry.partition(b"\t")
+            if facts.startswith(b"100"):
+                found[os.fsdecode(name).removeprefix(beginning)] = facts.split()[2].decode()
+        return found
 
     def commit(self, paths: Sequence[Path], message: str) -> str:
         """The new commit, holding exactly `paths` as they are on disk; what else is staged stays staged."""
@@ -190,10 +251,10 @@ class Repository:
         names = [self._relative(path) for path in paths]
         new = [self._relative(path) for path in paths if not self._try("ls-files", "-z", "--", self._relative(path))[1]]
         if new:
-            self._output("--literal-pathspecs", "add", "--intent-to-add", "--", *new, refused=UsageError)
+            self.output_of("--literal-pathspecs", "add", "--intent-to-add", "--", *new, refused=UsageError)
         try:
             # Guessing a name from the host's name is switched off: who commits is stated, never invented.
-            self._output(
+            self.output_of(
                 "--literal-pathspecs", "-c", "user.useConfigOnly=true", "commit", "--quiet", "--only", "-m", message,
                 "--", *names, refused=UsageError,
             )  # fmt: skip
@@ -201,13 +262,34 @@ class Repository:
             if new:
                 self._try("--literal-pathspecs", "rm", "--cached", "--quiet", "--force", "--", *new)
             raise
+        self._head = None
         head = self.head_commit
         assert head is not None, "a commit was just made"
         return head
 
-    @property
-    def _is_partial(self) -> bool:
-        return self._try("config", "--get-regexp", r"^remote\..*\.promisor$")[0] == 0
+    @cached_property
+    def _promisor(self) -> str:
+        """The remote that a partial clone leaves objects with; empty for a clone that has all of its own."""
+        status, out, _ = self._try("config", "--name-only", "--get-regexp", r"^remote\..*\.promisor$")
+        return "" if status else out.decode().split()[0].removeprefix("remote.").removesuffix(".promisor")
+
+    def _known(self, head: str) -> _Read:
+        """The history of `head`, read once for all objects that see the same."""
+        shallow = Path(self._repo.common_dir) / "shallow"
+        cut = shallow.read_bytes() if shallow.is_file() else b""
+        folder = self._relative(self._folder) if self._folder is not None else ""
+        return _read_history(self.top, head, folder, cut)
+
+    def _object(self, name: str, kind: str = "blob") -> bytes | None:
+        """The bytes of an object, or None where it is not here."""
+        if not self._promisor:
+            # One process for all of them; it ends where an object that is not here would have to be fetched.
+            try:
+                return self._repo.git.get_object_data(name)[3]
+            except (ValueError, OSError):
+                pass
+        status, out, _ = self._try("cat-file", kind, name)
+        return out if status == 0 else None
 
     def require_can_commit(self) -> None:
         """Nothing; raises UsageError where git would not commit here: to be asked before anything is written."""
@@ -227,7 +309,13 @@ class Repository:
         return self._line("hash-object", "--", self._relative(path))
 
     def _blob_at(self, commit: str, relative: str) -> str | None:
-        for entry in self._output("ls-tree", "-z", "--full-tree", commit, "--", relative).split(b"\0"):
+        if not self._promisor and "\n" not in relative:
+            try:
+                name, kind, _ = self._repo.git.get_object_header(f"{commit}:{relative}")
+                return str(name, "ascii") if kind == b"blob" else None
+            except (ValueError, OSError):
+                pass
+        for entry in self.output_of("ls-tree", "-z", "--full-tree", commit, "--", relative).split(b"\0"):
             facts, _, name = entry.partition(b"\t")
             if os.fsdecode(name) == relative and facts.split()[1] == b"blob":
                 return facts.split()[2].decode()
@@ -244,17 +332,23 @@ class Repository:
             ) from None
 
     def _line(self, *arguments: str) -> str:
-        return self._output(*arguments).decode().strip()
+        return self.output_of(*arguments).decode().strip()
 
-    def _output(
+    def output_of(
         self,
         *arguments: str,
         fine: Sequence[int] = (0,),
         refused: type[CannotTell] | type[UsageError] = CannotTell,
     ) -> bytes:
+        """What one git command says; raises `refused` where its status is not `fine`."""
         status, out, problem = self._try(*arguments)
         if status not in fine:
             said = (problem or out.decode(errors="replace")).strip() or f"status {status}"
+            if refused is CannotTell and "promisor remote" in said:
+                raise CannotTell(
+                    f"{self.top}: this partial clone lacks objects of its history; expected them here. "
+                    f"{self._mend_missing()}"
+                )
             raise refused(f"{self.top}: `git {' '.join(arguments)}` did not work. Git says: {said}")
         return out
 
@@ -268,6 +362,36 @@ class Repository:
             strip_newline_in_stdout=False,
         )
         return status, bytes(out), problem if isinstance(problem, str) else problem.decode(errors="replace")
+
+
+@lru_cache(maxsize=4)
+def _read_history(top: Path, head: str, folder: str, cut: bytes) -> _Read:
+    """The commits in the history of `head`, and what they did to the files below `folder` of the work tree at `top`.
+
+    `cut` is where a shallow clone ends: with the same commit at HEAD, another cut is another history.
+    """
+    import git
+
+    repo = Repository(git.Repo(top))
+    commits = repo.output_of("rev-list", head).decode().split()
+    versions: dict[str, list[Version]] = {}
+    # Full history, and a merge against each of its parents, or git leaves out a side branch that a merge dropped.
+    log = repo.output_of(
+        "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false", "log", "--raw", "-z",
+        "--diff-merges=separate", "--root", "--no-abbrev", "--no-renames", "--topo-order",
+        "--full-history", "--format=commit %H", head, "--", folder,
+    )  # fmt: skip
+    commit, fields = "", iter(log.split(b"\0"))
+    for said in fields:
+        text = said.lstrip(b"\n")
+        if text.startswith(b"commit "):
+            commit = text[7:].decode()
+        elif text.startswith(b":"):
+            _, mode, _, blob, _ = text.decode().split()
+            states = versions.setdefault(os.fsdecode(next(fields)), [])
+            if not states or states[-1].commit != commit:
+                states.append(Version(commit, blob if mode.startswith("1") else None))
+    return _Read(frozenset(commits), versions)
 
 
 History = Repository | NoHistory
@@ -286,7 +410,26 @@ def open_history(root: Path) -> History:
         return NoHistory(f"{root}: not in a git work tree; check in a clone (`git clone`) to see the history")
     if repo.working_tree_dir is None:
         return NoHistory(f"{root}: in a bare git repository; check in a clone of it (`git clone`)")
-    return Repository(repo)
+    return _shared(repo, root / "parts")
+
+
+_last: dict[int, tuple[tuple[object, ...], Repository]] = {}
+"""The repository that was opened last, by the process that opened it: git's own helpers serve one process alone."""
+
+
+def _shared(repo: "Repo", folder: Path) -> Repository:
+    """The repository that was opened last, where it still has the same commit at HEAD; a new one otherwise."""
+    try:
+        head = repo.head.dereference_recursive(repo, repo.head.path)
+    except (ValueError, OSError):  # no commit yet, or a kind of reference that only git itself reads
+        return Repository(repo, folder)
+    shallow = Path(repo.common_dir) / "shallow"
+    seen = (repo.working_tree_dir, repo.git_dir, folder, head, shallow.stat().st_mtime_ns if shallow.is_file() else 0)
+    known, kept = _last.get(os.getpid(), ((), None))
+    if kept is None or known != seen:
+        kept = Repository(repo, folder)
+        _last[os.getpid()] = (seen, kept)
+    return kept
 
 
 def require_history(history: History, what: str) -> Repository:

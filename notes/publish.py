@@ -1,6 +1,7 @@
 """Publication: from then on the body of a post is kept, byte for byte."""
 
 import datetime
+import unicodedata
 from itertools import zip_longest
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ from campaign.notes.history import (
     NoHistory,
     Repository,
     Version,
+    blob_of,
     mend_line_ends,
     require_here,
     require_history,
@@ -24,6 +26,9 @@ from campaign.notes.history import (
 from campaign.notes.paths import Part
 from campaign.notes.seal import Problem, not_held, removed, replaced, require_sealed_plan
 from campaign.notes.toml_files import GitName, Record, Sha256, parse_toml, read_toml, record_lines, validated
+
+FORMS: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
+"""The forms in which one text has other bytes: composed, and decomposed as some systems and editors save it."""
 
 
 class Published(Record):
@@ -197,7 +202,7 @@ def _edited(part: Part, published: Published, original: str | None, repo: Histor
                 code="line-ends",
                 said="CRLF line ends in the published body; its words are as published",
                 expected="LF line ends, as git holds them",
-                mend=mend_line_ends(shown),
+                mend=mend_line_ends(" ".join(_with_crlf(part, repo)) or shown),
             )
         ]
     if found is None:
@@ -211,6 +216,17 @@ def _edited(part: Part, published: Published, original: str | None, repo: Histor
             )
         ]
     mend = f"{restore}; to change what it says, `notes correct {part.name}`"
+    form = _other_form(data, want, original, shown)
+    if form is not None:
+        return [
+            Problem(
+                path=shown,
+                code="unicode-form",
+                said=f"the published body in the Unicode form {form}; its words are as published",
+                expected="the bytes that git holds: the same characters, composed otherwise",
+                mend=f"{restore}; save it with a program that leaves characters as they are",
+            )
+        ]
     if original is None:
         said = f"a body with the sha256 {found}"
         return [Problem(shown, "body-edited", said, f"the published body, sha256 {want}", mend)]
@@ -218,6 +234,35 @@ def _edited(part: Part, published: Published, original: str | None, repo: Histor
     above = text[: text.find(post.BEGIN) + len(post.BEGIN)].count("\n")
     index, said, expected = _first_difference(post.split(text, shown).body, original)
     return [Problem(shown, "body-edited", said, expected, mend, line=above + index + 1)]
+
+
+def _with_crlf(part: Part, repo: History) -> list[str]:
+    """The part's files that differ from HEAD by CRLF line ends alone: one command mends them all."""
+    if isinstance(repo, NoHistory):
+        return []
+    files_here = (path for path in sorted(part.folder.rglob("*")) if path.is_file())
+    return [part.show(path) for path in files_here if _is_crlf(path.read_bytes(), repo.committed_blob(path))]
+
+
+def _is_crlf(found: bytes, committed: str | None) -> bool:
+    unix = found.replace(b"\r\n", b"\n")
+    return unix != found and blob_of(unix) == committed
+
+
+def _other_form(data: bytes, want: str, original: str | None, shown: str) -> str | None:
+    """The Unicode form that the body in `data` was put into, where nothing else was changed; None otherwise."""
+    text = data.decode("utf-8")
+    if original is not None:
+        same = _composed(post.split(text, shown).body) == _composed(original)
+    else:
+        same = any(_hash_of_body(unicodedata.normalize(form, text).encode(), shown) == want for form in FORMS)
+    if not same:
+        return None
+    return next((form for form in FORMS if unicodedata.is_normalized(form, text)), "of no standard")
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _head_body(part: Part, repo: Repository) -> str | None:
@@ -239,9 +284,9 @@ def _hash_of_body(data: bytes, shown: str) -> str | None:
 def _first_difference(found: str, expected: str) -> tuple[int, str, str]:
     """Index of the first line that differs, and that line in both, as a diff shows them."""
     for index, (have, want) in enumerate(zip_longest(found.split("\n"), expected.split("\n"))):
-        if have != want:
+        if have is None or want is None or _composed(have) != _composed(want):
             return index, _as_shown("+", have), _as_shown("-", want)
-    raise AssertionError("asked only where the two differ")
+    raise AssertionError("asked only where the two differ by more than the form of their characters")
 
 
 def _as_shown(sign: str, line: str | None) -> str:

@@ -1,5 +1,6 @@
 """TOML files that commands write: read strictly, written with the same bytes for the same values."""
 
+import codecs
 import datetime
 import json
 import re
@@ -42,6 +43,11 @@ def read_toml(path: Path, shown: str) -> dict[str, Any] | None:
 
 def parse_toml(data: bytes, shown: str) -> dict[str, Any]:
     """The tables in `data`; raises UsageError where it is not TOML."""
+    if data.startswith(codecs.BOM_UTF8):
+        raise UsageError(
+            f"{shown}: begins with a byte order mark, which some editors add; expected UTF-8 without one. "
+            f"Save it so, or `git checkout HEAD -- {shown}`."
+        )
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -100,4 +106,9 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         # JSON's escapes are TOML's too, but for DEL, which JSON leaves bare.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Record):
+        keys = {key: getattr(value, key) for key in type(value).model_fields}
+        return "{ " + ", ".join(f"{key} = {_value(said)}" for key, said in keys.items() if said is not None) + " }"
+    if isinstance(value, tuple):
+        return "[" + "".join(f"\n    {_value(said)}," for said in value) + ("\n]" if value else "]")
     raise TypeError(f"no TOML form here for {type(value).__name__}")

@@ -1,6 +1,7 @@
 """Dated corrections to a published text, which itself stays as it was."""
 
 import datetime
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,45 @@ def test_removed_entry_is_found_after_its_removal_was_committed(campaign):
     campaign.part.corrections.write_text(text[: text.rindex("[[correction]]")])
     campaign.commit_all()
     assert codes(campaign) == ["correction-removed"]
+
+
+def test_entry_with_characters_composed_otherwise_says_so(campaign):
+    """An entry that an editor put into another Unicode form looks the same, and its finding tells why it is not."""
+    correct(campaign, because="The Café's clock was wrong.")
+    campaign.commit_all("Correct")
+    edit(campaign, "Café", unicodedata.normalize("NFD", "Café"))
+    [problem] = check_corrections(campaign.part, campaign.repo)
+    assert problem.said.endswith("its characters composed otherwise (another Unicode form)")
+
+
+def test_entry_that_was_changed_and_restored_is_as_it_was(campaign):
+    """A fault that was committed and mended leaves no finding: the entry as it was first committed counts."""
+    two(campaign)
+    text = campaign.part.corrections.read_text()
+    edit(campaign, "It is diffbot's.", "It is ours.")
+    campaign.commit_all("A fault")
+    assert codes(campaign) == ["correction-changed"]
+    campaign.part.corrections.write_text(text)
+    campaign.commit_all("Mend it")
+    assert codes(campaign) == []
+
+
+def test_entries_of_two_branches_are_joined(campaign):
+    """An entry of a branch that stands behind another's after their merge is kept; one that is lost is found."""
+    campaign.git("checkout", "--quiet", "-b", "side")
+    correct(campaign, said="The kernel is from vLLM.", says="It is diffbot's.")
+    campaign.commit_all("Correct on a branch")
+    campaign.git("checkout", "--quiet", "main")
+    correct(campaign)
+    campaign.commit_all("Correct")
+    campaign.git("merge", "--quiet", "--strategy=ours", "side")
+    [problem] = check_corrections(campaign.part, campaign.repo)
+    assert problem.code == "correction-changed" and "`notes correct part-4` adds it again" in problem.mend
+    campaign.git("reset", "--quiet", "--hard", "HEAD~1")
+    correct(campaign, said="The kernel is from vLLM.", says="It is diffbot's.")
+    campaign.commit_all("Take up the other entry")
+    campaign.git("merge", "--quiet", "--strategy=ours", "side")
+    assert codes(campaign) == []
 
 
 def test_removed_file_is_found(campaign):

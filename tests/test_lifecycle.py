@@ -3,9 +3,14 @@
 import datetime
 import re
 import shutil
+import subprocess
+import sys
+import unicodedata
+import zlib
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from tests.campaigns import (
     TriedCampaign,
     built_campaign,
@@ -18,7 +23,7 @@ from tests.campaigns import (
     tasks_csv,
 )
 
-from campaign.notes.check import _stands_whole
+from campaign.notes.corrections import stands_whole
 
 SAID = "nothing here is about people"
 CORRECT = (
@@ -179,6 +184,7 @@ def test_publication_is_committed(campaign):
     """The record and the new banner are one commit, and nothing is left to commit."""
     assert campaign.git("log", "-1", "--format=%s") == "Publish Part 1"
     assert campaign.git("show", "--name-only", "--format=").splitlines() == [
+        "parts/chain.toml",
         "parts/part-1/post.md",
         "parts/part-1/published.toml",
     ]
@@ -458,43 +464,43 @@ def test_causing_part_prints_an_entry_with_its_quotes_filled(campaign):
     assert "0 in all." in campaign.text("../part-2/post.md")
 
 
+def mended(campaign: TriedCampaign, *more: str, exit: int = 0) -> Result:
+    """What `notes correct` says of the saving, after a later measurement changed the data that it was computed from."""
+    campaign.change_cell("data/draws.csv", 3, "step_time_ms", lambda said: f"{float(said) + 100:.3f}")
+    return campaign.notes(
+        *CORRECT[:2], "--said", "saves 0.300 ms a verify step", "--says", '{{ q("saving") }} ms a verify step',
+        *CORRECT[6:], *more, exit=exit,
+    )  # fmt: skip
+
+
+ACKNOWLEDGED = (
+    "--acknowledge", "saving.lo=A later entry corrects it.", "--acknowledge", "row.2=The row is told of in part 2.",
+    "--acknowledge", "part-1:12:55=It is the mean of what is corrected.",
+)  # fmt: skip
+
+
 def test_correction_of_a_number_with_changed_data(campaign):
     """Where data changed after publication, the entry prints what they give now, and the body stays."""
-    campaign.change_cell("data/draws.csv", 3, "step_time_ms", lambda said: f"{float(said) + 100:.3f}")
-    campaign.notes(
-        *CORRECT[:2],
-        "--said",
-        "saves 0.300 ms a verify step",
-        "--says",
-        '{{ q("saving") }} ms a verify step',
-        *CORRECT[6:],
-    )
+    mended(campaign, *ACKNOWLEDGED)
     assert "saves 0.300 ms" in campaign.body
     assert re.search(r"\*\*It should say:\*\* 0\.2\d\d ms a verify step", campaign.text())
 
 
 def test_number_that_a_correction_mends_is_a_warning(campaign):
-    """Where an entry says what recomputation gives now, the old number in the body is no longer a finding."""
-    campaign.change_cell("data/draws.csv", 3, "step_time_ms", lambda said: f"{float(said) + 100:.3f}")
+    """Where an entry says what recomputation gives now, the old numbers in the body are no errors any more."""
+    mended(campaign, exit=2)
     before = {one["said"] for one in findings(campaign.notes("check", "1", exit=1).stdout)}
-    campaign.notes(
-        *CORRECT[:2],
-        "--said",
-        "saves 0.300 ms a verify step",
-        "--says",
-        '{{ q("saving") }} ms a verify step',
-        *CORRECT[6:],
-    )
-    told = findings(campaign.notes("check", "1", exit=1).stdout)
-    assert "'0.300'" in before
-    (one,) = [one for one in told if one["said"] == "'0.300'"]
-    assert one["level"] == "warning" and "correction 1 says so" in one["mend"]
+    campaign.git("checkout", "--", "parts/part-1/data")
+    mended(campaign, *ACKNOWLEDGED)
+    told = {one["said"]: one for one in findings(campaign.notes("check", "1", "--notes").stdout)}
+    assert "'0.300'" in before and "correction 1 says so" in told["'0.300'"]["mend"]
+    assert told["'0.300'"]["level"] == "warning" and told["'−0.30'"]["code"] == "since"
 
 
 def test_entry_that_says_another_number_mends_nothing():
     """A number that only holds the recomputed one among its digits does not correct it."""
-    assert _stands_whole("0.212", "it is 0.212 ms.") and _stands_whole("2", "2, not 3")
-    assert not any(_stands_whole("2", text) for text in ("12", "2.5", "0.2", "−2", "2,000", "x2"))
+    assert stands_whole("0.212", "it is 0.212 ms.") and stands_whole("2", "2, not 3")
+    assert not any(stands_whole("2", text) for text in ("12", "2.5", "0.2", "−2", "2,000", "x2"))
 
 
 # Clones
@@ -526,6 +532,170 @@ def test_finding_in_a_shallow_clone_is_a_finding(campaign, tmp_path, monkeypatch
     post = clone.root / "parts/part-1/post.md"
     post.write_text(post.read_text().replace("saves 0.300", "saves 0.301"))
     assert "said '0.301', expected '0.300'" in campaign.notes("check", "1", exit=1).stdout
+
+
+def run_told(output: str, campaign: TriedCampaign) -> None:
+    """Nothing; the git commands between backquotes in a command's output have run in the working directory."""
+    for command in re.findall(r"`((?:git|rm) [^`]+)`", " ".join(output.split())):
+        subprocess.run(command, shell=True, check=True, capture_output=True)
+
+
+def test_partial_clone_cannot_tell(campaign, tmp_path, monkeypatch):
+    """A clone without old blobs, or without old trees, says which command brings them; it works."""
+    campaign.notes(*CORRECT)
+    campaign.commit_all("Go on")
+    for left_out in ("blob:none", "tree:0"):
+        clone = campaign.clone(tmp_path / left_out.replace(":", "-"), f"--filter={left_out}")
+        monkeypatch.chdir(clone.root)
+        campaign.top.rename(tmp_path / "gone")
+        result = campaign.notes("check", "1", exit=3)
+        (tmp_path / "gone").rename(campaign.top)
+        run_told(result.output, campaign)
+        campaign.top.rename(tmp_path / "gone")
+        campaign.notes("check", "1")
+        (tmp_path / "gone").rename(campaign.top)
+
+
+def test_checkout_with_crlf_names_one_command_for_all_its_files(campaign, tmp_path, monkeypatch):
+    """Where git changed line ends at checkout, what is told of the post mends the data beside it too."""
+    subprocess.run(
+        ["git", "-c", "core.autocrlf=true", "clone", "--quiet", campaign.top.as_uri(), str(tmp_path / "clone")],
+        check=True,
+    )
+    monkeypatch.chdir(tmp_path / "clone")
+    output = campaign.notes("check", "1", exit=1).stdout
+    told = next(one for one in findings(output) if "CRLF line ends in the published body" in one["said"])
+    assert "its words are as published" in told["said"]
+    run_told(told["mend"], campaign)
+    campaign.notes("check", "1")
+
+
+def accented(folder: Path, monkeypatch: pytest.MonkeyPatch) -> TriedCampaign:
+    """A published campaign with an é in its body."""
+    campaign = built_campaign(folder, monkeypatch)
+    campaign.change("about people.", "about a café.", "post.md.j2")
+    campaign.notes("build", "1")
+    campaign.commit_all("Another text")
+    campaign.notes("publish", "1")
+    return campaign
+
+
+def test_body_with_characters_composed_otherwise_is_told_from_an_edit(tmp_path, monkeypatch):
+    """A post that was saved in another Unicode form has its own finding, and what is told mends it."""
+    campaign = accented(tmp_path, monkeypatch)
+    campaign.write("post.md", unicodedata.normalize("NFD", campaign.text()))
+    told = findings(campaign.notes("check", "1", exit=1).stdout)
+    assert ["the Unicode form NFD; its words are as published" in one["said"] for one in told] == [True]
+    run_told(told[0]["mend"], campaign)
+    campaign.notes("check", "1")
+
+
+def test_edit_is_found_among_characters_composed_otherwise(tmp_path, monkeypatch):
+    """A changed word is shown on its own line, not the first line that has other bytes."""
+    campaign = accented(tmp_path, monkeypatch)
+    campaign.write("post.md", unicodedata.normalize("NFD", campaign.text()).replace("the serving engine", "an engine"))
+    told = [one for one in findings(campaign.notes("check", "1", exit=1).stdout) if one["code"] == "kept"]
+    assert len(told) == 1 and "an engine" in told[0]["said"] and "the serving engine" in told[0]["expected"]
+
+
+def test_words_are_corrected_however_they_are_typed(tmp_path, monkeypatch):
+    """Words that a terminal gives in another Unicode form are found in the body, and stored as it has them."""
+    campaign = accented(tmp_path, monkeypatch)
+    campaign.notes(*CORRECT[:2], "--said", unicodedata.normalize("NFD", "about a café"), *CORRECT[4:])
+    assert 'said = "about a café"' in campaign.text("corrections.toml")
+    campaign.notes("check", "1")
+
+
+def test_byte_order_mark_is_told_as_one(campaign):
+    """A mark that an editor put before the banner is mended by a build; before a record it is refused by its name."""
+    campaign.write("post.md", "\ufeff" + campaign.text())
+    assert [one["code"] for one in findings(campaign.notes("check", "1", exit=1).stdout)] == ["stale"]
+    campaign.notes("build", "1")
+    campaign.notes("check", "1")
+    campaign.write("published.toml", "\ufeff" + campaign.text("published.toml"))
+    message = campaign.notes("check", "1", exit=2).stderr
+    assert "byte order mark" in message
+    run_told(message, campaign)
+    campaign.notes("check", "1")
+
+
+def test_tag_that_moves_is_nothing(campaign):
+    """The proof is the commit in HEAD's history, not a name that can be put elsewhere."""
+    campaign.git("tag", "published", "HEAD~1")
+    campaign.git("tag", "--force", "published", "HEAD")
+    campaign.notes("check", "1")
+
+
+def orphaned(campaign: TriedCampaign) -> str:
+    """The old commit; HEAD's history is then one new commit with the same files."""
+    old = campaign.git("rev-parse", "HEAD")
+    campaign.git("checkout", "--quiet", "--orphan", "anew")
+    campaign.commit_all("All anew")
+    return old
+
+
+def test_rewritten_history_is_found_and_mended_by_what_is_told(campaign):
+    """A history that begins anew is a finding; the command that is told takes the old one up again."""
+    orphaned(campaign)
+    told = findings(campaign.notes("check", "1", exit=1).stdout)
+    assert ["not in HEAD's history" in one["said"] for one in told] == [True]
+    run_told(told[0]["mend"].partition("(after")[0], campaign)
+    campaign.notes("check", "1")
+
+
+@pytest.mark.parametrize("how", ["replace", "grafts"])
+def test_history_put_together_on_this_machine_alone_is_none(campaign, how):
+    """Neither a replacement object nor a graft, which no clone gets, makes up for a rewritten history."""
+    old = orphaned(campaign)
+    if how == "replace":
+        campaign.git("replace", "--graft", "HEAD", old)
+    else:
+        (campaign.top / ".git" / "info").mkdir(exist_ok=True)
+        (campaign.top / ".git" / "info" / "grafts").write_text(f"{campaign.git('rev-parse', 'HEAD')} {old}\n")
+    assert "not in HEAD's history" in campaign.notes("check", "1", exit=1).stdout
+
+
+def test_amended_commit_is_found(campaign):
+    """A text that was changed in the commit of its own publication is not the published one."""
+    campaign.change("the serving engine", "an engine")
+    campaign.git("commit", "--quiet", "--all", "--amend", "--no-edit")
+    assert "kept" in {one["code"] for one in findings(campaign.notes("check", "1", exit=1).stdout)}
+
+
+def test_linked_work_tree_and_submodule_check_as_the_first_one(campaign, tmp_path, monkeypatch):
+    """A second work tree, and a campaign that is a submodule of another repository, have the same history."""
+    campaign.notes(*CORRECT)
+    campaign.git("worktree", "add", "--quiet", str(tmp_path / "tree"), "-b", "second")
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    for command in (
+        ["init", "--quiet"],
+        ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(campaign.top), "notes"],
+    ):
+        subprocess.run(["git", *command], cwd=outer, check=True, capture_output=True)
+    for folder in (tmp_path / "tree", outer / "notes"):
+        monkeypatch.chdir(folder)
+        campaign.notes("check")
+        post = folder / "parts" / "part-1" / "post.md"
+        post.write_text(post.read_text().replace("the serving engine", "an engine"))
+        campaign.notes("check", exit=1)
+
+
+def test_host_without_git_cannot_tell(campaign, monkeypatch):
+    """Without the program git the numbers are still checked, and what is missing is told."""
+    monkeypatch.setitem(sys.modules, "git", None)
+    assert "install git" in campaign.notes("check", "1", exit=3).output
+    campaign.change("saves 0.300", "saves 0.301")
+    campaign.notes("check", "1", exit=1)
+
+
+def test_damaged_blob_cannot_tell(campaign):
+    """A published text that git gives with other bytes than its name stands for proves nothing."""
+    name = re.findall(r'post_blob = "(\w+)"', campaign.text("published.toml"))[0]
+    stored = campaign.top / ".git" / "objects" / name[:2] / name[2:]
+    stored.chmod(0o644)
+    stored.write_bytes(zlib.compress(zlib.decompress(stored.read_bytes()).replace(b"0.300", b"0.301")))
+    assert "git fsck" in campaign.notes("check", "1", exit=3).output
 
 
 # What stops a command before it writes
