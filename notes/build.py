@@ -212,5 +212,6 @@ def kept_post(part: Part, sources: Sources) -> Post | None:
     """For a published part its kept body in today's banner and entries; None for a draft."""
     if read_published(part) is None:
         return None
-    body = split(part.post.read_bytes().decode(), part.show(part.post)).body
+    text = part.post.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
+    body = split(text, part.show(part.post)).body
     return assemble(part, body, sources)

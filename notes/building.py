@@ -57,8 +57,20 @@ def build_part(part: Part) -> Outcome:
     lines = [f"{part.title} was published on {published.date}; its body stands. Page: {part.show(page)}"]
     if kept.body == built.post.body:
         lines.append(f"built from its data again: the same text ({built.coverage})")
+        if _bound_anew(built):
+            lines.append(f"bound anew: {part.show(part.numbers)}; commit it")
         return Outcome(tuple(lines))
     return Outcome((*lines, *_differs(built, kept)), differs=True)
+
+
+def _bound_anew(built: Built) -> bool:
+    """Write what the places of a published text are bound to now, where the template binds them otherwise."""
+    path = built.sources.part.numbers
+    text = built.ledger.to_json(built.coverage.counts())
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    write_text(path, text)
+    return True
 
 
 def _refuse_to_build_over(part: Part) -> None:
@@ -94,7 +106,8 @@ def publish_part(part: Part, day: date | None, *, commit: bool) -> Outcome:
     report = check(part)
     if report.cannot_tell:
         raise CannotTell(report.cannot_tell)
-    if report.failed:
+    page = part.show(part.page)  # made anew below
+    if any(finding.level == "error" and finding.path != page for finding in report.findings):
         return Outcome(
             (f"{part.name} has findings; `notes check {part.name}` shows them. Nothing was published.",), True
         )

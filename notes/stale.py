@@ -7,7 +7,7 @@ from campaign.notes import plotting
 from campaign.notes.build import build, readings_json
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Finding
-from campaign.notes.history import sha256_of
+from campaign.notes.history import mend_line_ends, sha256_of
 from campaign.notes.ledger import Ledger
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
@@ -57,16 +57,12 @@ def stale_readings(part: Part, sources: Sources) -> Iterator[Finding]:
     for name, digest in wanted["data"].items():
         if files.get(name) != digest:
             path = part.show(part.folder / name)
-            yield Finding(
-                "stale",
-                path,
-                1,
-                1,
-                f"sha256 {digest[:12]}",
-                f"sha256 {str(files.get(name))[:12]} as built",
-                "the data's hash",
-                f"git checkout -- {path}" + ("" if mend == kept_with else f", or {mend}"),
-            )
+            said, expected = f"sha256 {digest[:12]}", f"sha256 {str(files.get(name))[:12]} as built"
+            bring = f"git checkout -- {path}" + ("" if mend == kept_with else f", or {mend}")
+            unix = (part.folder / name).read_bytes().replace(b"\r\n", b"\n")
+            if sha256_of(unix) == files.get(name):
+                said, bring = "CRLF line ends", mend_line_ends(path)
+            yield Finding("stale", path, 1, 1, said, expected, "the data's hash", bring)
     text = part.readings.read_text(encoding="utf-8", errors="replace")
     for reading in wanted["readings"]:
         was = kept.pop(reading["id"], None)
