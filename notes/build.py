@@ -156,8 +156,8 @@ def _rounded(value: object) -> object:
     return value
 
 
-def page_of(part: Part, post: Post, sources: Sources) -> str:
-    """The HTML page of a post."""
+def page_of(part: Part, post: Post, sources: Sources, *, plots: bool = True) -> str:
+    """The HTML page of a post; without its `plots` in it only what they are called stands there."""
     corrections = read_corrections(part)
     dates = {entry.number: long_date(entry.date) for entry in corrections}
     shift = post.body_start
@@ -179,7 +179,7 @@ def page_of(part: Part, post: Post, sources: Sources) -> str:
             "Every number in the text is bound to a reading, a fact with its source, or a declared name; "
             f"`notes check {part.name}` compares them.",
         ],
-        asset_base=part.folder,
+        asset_base=part.folder if plots else None,
     )
 
 

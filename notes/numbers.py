@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
-from campaign.notes.quantities import Found, plain, quantities, scaled
-from campaign.notes.reader import Block, read
+from campaign.notes.quantities import COMMANDS, Found, plain, quantities, scaled
+from campaign.notes.reader import Block, Span, read
 from campaign.notes.structure import structures
 from campaign.notes.units import HYPHEN, SPACE
 from campaign.notes.words import Value, comparing_words, number_words
@@ -41,18 +41,27 @@ class Token:
     """The index of its block."""
 
 
-def find(markdown: str, names: Collection[str] = ()) -> list[Token]:
-    """All tokens of a Markdown text in reading order, none overlapping another."""
-    return find_in(read(markdown), markdown, names)
+def find(markdown: str, names: Collection[str] = (), *, decimal_comma: bool = False) -> list[Token]:
+    """All tokens of a Markdown text in reading order, none overlapping another.
+
+    With `decimal_comma` the text writes 3,14 and 1.234,5 for what is otherwise 3.14 and 1,234.5.
+    """
+    return find_in(read(markdown), markdown, names, decimal_comma=decimal_comma)
 
 
-def find_in(blocks: Sequence[Block], source: str, names: Collection[str] = ()) -> list[Token]:
+def find_in(
+    blocks: Sequence[Block], source: str, names: Collection[str] = (), *, decimal_comma: bool = False
+) -> list[Token]:
     """All tokens of what a reader sees in `blocks`, whose offsets are those of `source`, in reading order."""
     lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", source))]
     declared = _declared(tuple(sorted(set(names))))
+    heads = {(c.table, c.column): block.text for block in blocks if (c := block.cell) and c.row == 0}
     tokens = []
     for index, block in enumerate(blocks):
-        for found in _in_block(block, declared):
+        cell = block.cell
+        head = heads.get((cell.table, cell.column), "").strip() if cell and cell.row else ""
+        column = head if _TELLING.search(head) else ""
+        for found in _found(block.text, block.spans, block.kind == "heading", column, declared, decimal_comma):
             start = block.source[found.start]
             line = bisect_right(lines, start)
             tokens.append(
@@ -75,8 +84,14 @@ def find_in(blocks: Sequence[Block], source: str, names: Collection[str] = ()) -
     return sorted(tokens, key=lambda token: token.start)
 
 
+_TELLING = re.compile(r"year|date|version", re.IGNORECASE)  # heads of columns that are looked at
 _DIGIT = re.compile(r"\d")
 _BARE = re.compile(r"[-−+]?\d{1,12}(?:\.\d{1,12})?")  # most cells: nothing around the number needs a look
+# Cells such as "0.31 ms (0.286 to 0.341)": what is here can be no date, version, reference or name.
+_ONLY_NUMBERS = re.compile(
+    r"(?:[-−(\[±]{0,2}(?:\d{1,7}\.\d+|\d{1,3})[%×)\],]{0,2}(?:[ –]|\Z)|(?:to|of|ms|µs|s|W|±) )*+(?:ms|µs|s|W)?"
+)
+_POINTED = re.compile(r"\d{1,3}(?:\.\d{3})+")  # where the comma is the decimal mark, these are groups of digits
 _BLANK = "\ufffc"
 """What stands in a text for characters that already belong to a token; no pattern matches across it."""
 
@@ -92,9 +107,29 @@ def _blank(text: str, stretches: list[tuple[int, int]]) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def _in_block(block: Block, declared: re.Pattern[str] | None) -> list[Found]:
-    text = block.text
-    if _BARE.fullmatch(text) and not (declared and declared.fullmatch(text)):
+@lru_cache(maxsize=8192)
+def _found(
+    seen: str,
+    spans: tuple[Span, ...],
+    heading: bool,
+    column: str,
+    declared: re.Pattern[str] | None,
+    decimal_comma: bool,
+) -> tuple[Found, ...]:
+    """The tokens of a block with this text; equal blocks have equal ones, wherever they stand."""
+    return tuple(_in_text(seen, spans, heading, column, declared, decimal_comma))
+
+
+def _in_text(
+    seen: str,
+    spans: tuple[Span, ...],
+    heading: bool,
+    column: str,
+    declared: re.Pattern[str] | None,
+    decimal_comma: bool,
+) -> list[Found]:
+    text = seen
+    if not column and not decimal_comma and _BARE.fullmatch(text) and not (declared and declared.fullmatch(text)):
         value = Decimal(text.replace("−", "-"))
         kind = "decimal" if "." in text else "integer"
         return [Found("number", kind, 0, len(text), 0, len(text), len(text), value)]
@@ -109,26 +144,27 @@ def _in_block(block: Block, declared: re.Pattern[str] | None) -> list[Found]:
     digits = _DIGIT.search(text) is not None
     if digits:
         kinds = {"url": "url", "footnote": "reference"}
-        whole = [span for span in block.spans if span.kind in kinds]
+        whole = [span for span in spans if span.kind in kinds]
         take([plain("structure", kinds[span.kind], span.start, span.end) for span in whole])
     if declared:
         take([plain("name", "name", *one.span(1)) for one in declared.finditer(text)])
-    if digits:
-        take([plain("structure", *one) for one in structures(text, block.kind == "heading")])
+    if digits and (heading or column or not _ONLY_NUMBERS.fullmatch(text)):
+        said = structures(text, heading, column)
+        take([plain("structure", *one) for one in said if not (decimal_comma and _POINTED.fullmatch(text, *one[1:]))])
         take(list(_mixed(text)))
-    code = [(span.start, span.end) for span in block.spans if span.kind == "code"]
+    code = [(span.start, span.end) for span in spans if span.kind == "code"]
     prose = _blank(text, code) if code else text
     words = [
-        Found("word", w.kind, w.start, w.end, w.start, w.end, w.noun_end or w.end, w.value, w.unit)
+        Found("word", w.kind, w.start, w.end, w.start, w.core_end or w.end, w.noun_end or w.end, w.value, w.unit)
         for w in number_words(prose)
     ]
     compared = [plain("comparing", w.kind, w.start, w.end) for w in comparing_words(prose)]
     take(words)
-    take(list(quantities(text)))
+    take(list(quantities(text, decimal_comma)))
     counted = sorted((one for one in found if one.role in ("number", "word")), key=lambda one: one.start)
-    related = _relate(block.text, counted)
+    related = _relate(seen, counted)
     others = [one for one in found if one.role not in ("number", "word")]
-    return related + compared + [one for one in others if _has_digit(block.text[one.start : one.end])]
+    return related + compared + [one for one in others if _has_digit(seen[one.start : one.end])]
 
 
 def _has_digit(text: str) -> bool:
@@ -148,10 +184,16 @@ def _declared(names: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"(?:(?<!\w)|(?<=\d[xX×]))({alternatives})(?!\w)")
 
 
-_LETTERED = re.compile(rf"(?:(?<!\w)|(?<=\d[xX]))[^\W\d]\w*(?:(?:{HYPHEN}|[.+@])\w+)*")
+_LETTERED = re.compile(
+    rf"(?:(?<!\w)|(?<=\d[xX]))[^\W\d]\w*(?:(?:{HYPHEN}|[.+@])\w+)*(?:(?<=\d)/\d{{1,3}}(?![\w/]|[.,]\d))?"
+)
+_COMMAND = re.compile(rf"(?:{'|'.join(COMMANDS)})\d")
 _SERIES = re.compile(
-    r"\b(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core)"
+    r"\b(?=[A-Zi\d])(?:(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core)"
     r"(?:\s(?:PRO|Pro|Ada|RTX|GTX|Gold|Silver|Platinum|Ultra|Threadripper|RX))*\s\d{1,5}\w*(?:\s\d{4}\w*)?"
+    r"|(?:Llama|LLaMA|Qwen|Gemma|Mistral|Phi|Claude|Gemini|Grok|DeepSeek|GPT|Falcon|GLM|Kimi|ERNIE|EXAONE|Ministral|Devstral|LFM|O[Ll][Mm]o|InternLM|Granite|Nemotron|Raspberry\sPi|Snapdragon|iPhone"
+    r"|Pixel|SSE|AVX)\s\d{1,2}(?:\.\d{1,2})?(?:-\d*[A-Za-z][\w.]*)*(?![\w%]|[.,]\d|\s?[/:–]\s?\d)"
+    r"|\d{1,3}[x×]\d{1,4}(?:\.\d+)?B\b)"
 )
 _PREFIXED = re.compile(
     r"(?:top|sub|mid|pre|post|non|over|under|near|rank|batch|size|length|width|depth|order|degree|in|to|by|of|or"
@@ -174,23 +216,31 @@ def _mixed(text: str) -> Iterator[Found]:
 
 
 def _lettered(text: str, start: int, end: int) -> Iterator[Found]:
-    for word in _LETTERED.finditer(text, start, end):
-        if _has_digit(word[0]) and not _PREFIXED.match(word[0]):
-            yield plain("undeclared", "name", *word.span())
+    while digit := _DIGIT.search(
+        text, start, end
+    ):  # only what stands around digits is looked at: prose is mostly words
+        first = text.rfind(" ", start, digit.start()) + 1 or start
+        start = text.find(" ", digit.end(), end) + 1 or end
+        for word in _LETTERED.finditer(text, first, start):
+            in_formula = text[word.start() - 1 : word.start()] == "\\" and _COMMAND.match(word[0])
+            if _has_digit(word[0]) and not _PREFIXED.match(word[0]) and not in_formula:
+                yield plain("undeclared", "name", *word.span())
 
 
 # What stands between two numbers
 
 _RANGE = re.compile(
-    rf"(?:{SPACE}?[–—]{SPACE}?|{HYPHEN}{{1,2}}|{SPACE}?(?:\.{{2,3}}|…){SPACE}?|{SPACE}(?:to|through){SPACE})$"
+    rf"(?:{SPACE}?[–—]{SPACE}?|{HYPHEN}{{1,2}}|~|{SPACE}?(?:\.{{2,3}}|…){SPACE}?|{SPACE}(?:to|through){SPACE})$"
 )
+_SPACED_HYPHEN = re.compile(rf"{SPACE}{HYPHEN}{SPACE}$")
+_COMMA = re.compile(rf"[,;]{SPACE}?$")
 _ARROW = re.compile(r"\s?(?:-{1,2}>|→|=>|⇒|⟶)\s?$")
 _OF = re.compile(r"\s(?:out\s)?of\s(?:(?:the|its|our|their|these|those|all|every)\s){0,2}$")
 _SLASH = re.compile(rf"{SPACE}?[/⁄∕]{SPACE}?$")
 _FROM = re.compile(r"\bfrom\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
-_BOUND = re.compile(rf"(?:<=|>=|(?<![-=])>|[<≤≥≦≧⩽⩾]){SPACE}?$")
-_PLUS_MINUS = re.compile(rf"(?:±|∓|\+/-|\+-){SPACE}?$")
+_BOUND = re.compile(rf"(?:<=|>=|(?<![-=])>|[<≤≥≦≧⩽⩾]|\\(?:leq?|geq?|lt|gt|[lg]eqslant)){SPACE}{{0,4}}$")
+_PLUS_MINUS = re.compile(rf"(?:±|∓|\+/[-−]|\+-|\\pm){SPACE}{{0,4}}$")
 _COUNTS = ("integer", "word")
 
 
@@ -199,9 +249,15 @@ def _relate(text: str, counted: list[Found]) -> list[Found]:
     out: list[Found] = []
     for one in counted:
         ahead = text[max(0, one.start - 12) : one.start]
-        if _PLUS_MINUS.search(ahead):
+        mark = ahead.rstrip()[-1:]
+        if mark and mark in "±∓-−m" and _PLUS_MINUS.search(ahead):
             one = replace(one, kind="plus-minus")
-        elif _BOUND.search(ahead):
+            before = out[-1] if out else one
+            if one.unit not in (None, "%", "×") and before.end == before.noun_end and not before.unit:
+                between = text[before.end : one.start].strip()
+                if between in ("±", "∓", "+/-", "+/−", "+-", "\\pm"):
+                    out[-1] = replace(before, unit=one.unit)
+        elif mark and mark in "=<>≤≥≦≧⩽⩾eqtn" and _BOUND.search(ahead):
             one = replace(one, kind="bound")
         elif out:
             out[-1], one = _pair(text, out[-1], one)
@@ -219,8 +275,12 @@ def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
     joined = _RANGE.match(between) or (_BETWEEN.search(ahead) and re.match(r"\sand\s$", between))
     if _ARROW.match(after_noun) or (re.match(r"\sto\s$", after_noun) and _FROM.search(ahead)):
         return _shared(first, second, "from"), replace(second, kind="to")
+    if not joined and _rises(first, second):
+        spaced = not first.unit and _SPACED_HYPHEN.match(between)
+        joined = spaced or _is_interval(text, first, second, between)
     if joined:
-        return _shared(first, second, "range-low"), replace(second, kind="range-high")
+        unit = second.unit or (first.unit if first.unit in _MONEY else None)
+        return _shared(first, second, "range-low"), replace(second, kind="range-high", unit=unit)
     listed = "/" in (text[first.start - 1 : first.start], text[second.end : second.end + 1])
     parts = first.kind in _COUNTS and second.kind in _COUNTS and not listed
     if _OF.match(between) or (_SLASH.match(between) and parts):
@@ -229,7 +289,33 @@ def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
     return first, second
 
 
+_MONEY = ("$", "€", "£", "¥", "₹")
+
+
+def _rises(first: Found, second: Found) -> bool:
+    """Whether the second of two numbers is the larger one."""
+    return first.value is not None and second.value is not None and first.value < second.value
+
+
+def _is_interval(text: str, first: Found, second: Found, between: str) -> bool:
+    """Whether two numbers are the ends of [0.286, 0.341] or (0.2, 0.3), whatever stands before them inside."""
+    if not _COMMA.match(between):
+        return False
+    closing = text[second.end : second.end + 1]
+    both_decimal = first.kind == second.kind and first.kind in ("decimal", "percent")
+    opening = text[first.start - 1 : first.start] if first.start else ""
+    if closing == "]":
+        return both_decimal or opening == "["
+    return closing == ")" and opening == "(" and both_decimal
+
+
 def _shared(low: Found, high: Found, kind: str) -> Found:
-    """The low end of a pair with the unit that its high end has, and with its million."""
-    value = low.value if low.unit or low.scale else scaled(low.value, high.scale)
+    """The low end of a pair with the unit that its high end has, and with its million.
+
+    The K of "8–16K" is said of both ends, that of "100–2K" is not.
+    """
+    value = low.value
+    if low.unit in (None, *_MONEY) and not low.scale and high.scale and not (high.letter and kind == "from"):
+        both = scaled(low.value, high.scale)
+        value = both if both is not None and high.value is not None and both < high.value else value
     return replace(low, kind=kind, unit=low.unit or high.unit, value=value)

@@ -48,10 +48,18 @@ class _Placed(StateInline):
         return token
 
 
+_MARKED = re.compile(r"[\\`*_\[\]!<&~\n]")  # a text without these is one piece: most cells
+
+
 class _PlacedParser(ParserInline):
     """An inline parser that makes such states."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[MarkdownToken]) -> list[MarkdownToken]:
+        if src and not _MARKED.search(src):
+            plain = MarkdownToken("text", "", 0)
+            plain.content, plain.map = src, [0, -1]
+            tokens.append(plain)
+            return tokens
         state = _Placed(src, md, env, tokens)
         self.tokenize(state)
         for rule in self.ruler2.getRules(""):

@@ -5,8 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import gcd
 
-from campaign.notes.units import HYPHEN, POWERS_OF_TEN, SCALE, SPACE, UNIT, counted_noun, unit_name
+from campaign.notes.units import (
+    GLUED_NOUN,
+    HYPHEN,
+    MONEY_SCALE,
+    PER,
+    POWERS_OF_TEN,
+    SCALE,
+    SPACE,
+    UNIT,
+    counted_noun,
+    unit_name,
+)
 from campaign.notes.words import Value, exact
 
 
@@ -24,7 +36,9 @@ class Found:
     value: Value | None = None
     unit: str | None = None
     scale: int = 0
-    """The power of ten that a word such as million says."""
+    """The power of ten that a word such as million says, or a letter."""
+    letter: bool = False
+    """Whether a letter says it."""
 
 
 def plain(role: str, kind: str, start: int, end: int) -> Found:
@@ -36,46 +50,97 @@ _SPELLED = "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/7 1/8 3/8 5/8 7/8 1/9 
 _VULGAR = dict(zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒", map(Fraction, _SPELLED.split()), strict=True))
 _VULGARS = "".join(_VULGAR)
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
-_GROUP = r"[,\u2009\u202f\u00a0'’_]|\{,\}"
-_BODY = re.compile(
-    rf"""(?:(?<!\w)|(?<=\d[xX]))(?:
-        (?P<hexadecimal>0[xX][0-9a-fA-F]{{1,16}}(?!\w))
-      | (?P<digits>(?!0)\d{{1,3}}(?P<group>{_GROUP})\d{{3}}(?:(?P=group)\d{{3}})*(?!\d|(?P=group)\d)(?:\.\d+)?
-          | \d+(?:\.\d+)? | (?<![.)\]…])\.\d+)(?P<vulgar>[{_VULGARS}])?
-      | (?P<fraction>[{_VULGARS}]) )""",
+COMMANDS = "times cdot pm approx sim le leq ge geq lt gt".split()
+"""What stands before a number in a formula, as in `\\pm0.3`."""
+_AFTER_COMMAND = "|".join(rf"(?<=\\{command})" for command in COMMANDS)
+_GAPS = "\u2007\u2009\u202f\u00a0'’_"
+
+
+def _bodies(point: str, group: str, others: str = "") -> re.Pattern[str]:
+    """What finds the digits of a number with this decimal mark and these marks between groups of digits."""
+    return re.compile(
+        rf"""(?:(?<!\w)|(?<=\d[xX])|{_AFTER_COMMAND})(?:
+            (?P<hexadecimal>0[xX][0-9a-fA-F]{{1,16}}(?!\w))
+          | (?P<digits>{others}
+                (?<!\d,)(?!0)\d{{1,3}}(?P<group>{group})\d{{3}}(?:(?P=group)\d{{3}})*(?!\d|(?P=group)\d)(?:{point}\d+)?
+              | \d+(?:{point}\d+)? | (?<![.,)\]…]){point}\d+ )(?:{SPACE}?(?P<vulgar>[{_VULGARS}]))?
+          | (?P<fraction>[{_VULGARS}]) )
+          | \\[dt]?frac\{{(?P<upper>\d{{1,4}})\}}\{{(?P<lower>\d{{1,4}})\}}""",
+        re.VERBOSE,
+    )
+
+
+_BODY = _bodies(
+    "[.．]",
+    rf"[,，{_GAPS}]|\{{,\}}",
+    r"(?<!\d,)\d{1,2}(?:,\d\d)+,\d{3}(?!\d|,\d)(?:\.\d+)? | \d{1,3}(?:\.\d{3}){2,}(?![.\d]) |",
+)
+# Where the comma is declared, a point that parts no groups of three can only be a decimal mark as well.
+_COMMA_BODY = _bodies("[,.]", rf"[.{_GAPS}]")
+_MARKS_OF_GROUPS = re.compile(rf"[{_GAPS}{{}}]")
+_FRACTION = re.compile(
+    rf"""(?P<whole>\d{{1,3}}){SPACE}(?P<part>[1-9]\d?)/(?P<parts>\d{{1,2}})(?![\w/⁄]|[.,]\d)
+      | (?P<upper>\d{{1,4}})(?: ⁄(?P<lower>\d{{1,4}})(?![\w⁄])
+          | /(?:(?P<nth>[2-9]|[1-9]\d|100|1000)(?:nd|rd|th)s?(?!\w)
+              | (?P<of>[2-9]|10)(?![\w/⁄]|[.,]\d)(?={SPACE}(?:of|the|as)\b) ) )""",
     re.VERBOSE,
 )
-_EXPONENT = re.compile(r"[eE]([+\-−]?\d{1,4})(?!\w)")
-_POWER = re.compile(r"(?:\^\{?([-−+]?\d{1,6})\}?|\*\*([-−]?\d{1,6})|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))(?!\w)")
-_TIMES_TEN = re.compile(rf"{SPACE}?(?:×|[x·*]|\\times|\\cdot){SPACE}?10(?=\^|\*\*|[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
+"""A fraction with a stroke: 3 1/2, 1⁄2, 1/10th, 2/3 of."""
+_MIXED_PARTS = frozenset((2, 3, 4, 5, 6, 8, 10, 16, 32, 64))
+_PLAIN_PARTS = {(1, lower) for lower in range(2, 11)} | {(2, 3), (3, 4)}
+_ONE_IN = re.compile(
+    rf"1{SPACE}in{SPACE}(\d{{1,3}}(?:,\d{{3}}){{1,4}}|(?!(?:199|20[0-3])\d(?!\d))\d{{1,9}})(?![\w%°]|[.,:/–-]?\d|{SPACE}(?:ms|µs|s|GB)\b)"
+)
+_EXPONENT = re.compile(r"[eE]([+\-−]?\d{1,4})(?![\d_])")
+_POWER = re.compile(r"(?:\^\{?([-−+]?\d{1,6})\}?|\*\*([-−]?\d{1,6})|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))(?![\d_])")
+_TIMES_TEN = re.compile(rf"{SPACE}?(?:×|[x·⋅*]|\\times|\\cdot){SPACE}?10(?=\^|\*\*|[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?!\w)")
+_HOUR = re.compile(r"(\d{1,3})h([0-5]\d)(?!\w)")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,9}))?(?![\w:])")
 _MATH = re.compile(r"(?<![\\$\w])\$(?=[^\s$])([^$]{1,300}?)(?<=\S)\$(?![\d$\w])")
 _CHUNK = re.compile(rf"\w+(?:(?:{HYPHEN}|[.+@])\w+)*")
 _NAMED = re.compile(rf"{HYPHEN}[A-Z]")
-_INDEXED = re.compile(r"[\^_]\{?[-−+]?$")
+_INDEXED = re.compile(r"[\^_][{(\[]?[-−+]?$")
 _PART_OF = re.compile(r"\s+of\b|\s?[/–-]")
-_YEAR_AFTER = re.compile(r"\b(?:in|since|during|until|early|late|mid|year|©)[\s-]$", re.IGNORECASE)
+_YEAR_AFTER = re.compile(
+    r"(?:\b(?:in|since|during|until|early|late|mid|year|end\sof)[\s-]|\bal\.?,?\s\(?|©\s)$", re.IGNORECASE
+)
 
 _SPANS = (
-    ("d", "days?|d", 86400),
-    ("h", "hours?|hrs?|h", 3600),
-    ("m", "minutes?|mins?|m", 60),
-    ("s", "seconds?|secs?|s", 1),
+    ("w", "weeks?|wks?", 604800, 0),
+    ("d", "days?|d", 86400, 7),
+    ("h", "hours?|hrs?|h", 3600, 24),
+    ("m", "minutes?|mins?|m", 60, 60),
+    ("s", "seconds?|secs?|s", 1, 60),
 )
+"""Name, words, seconds, and what there are fewer of behind a larger one with a comma or "and" between."""
 _DURATION = re.compile(
     "".join(
-        rf"(?:(?:,?\s(?:and\s)?)?(?P<{name}>\d{{1,6}}(?:\.\d{{1,9}})?)\s?(?:{words})(?![A-Za-z]))?"
-        for name, words, _ in _SPANS
+        rf"(?:(?P<{name}_joint>,\s(?:and\s)?|\sand\s|\s)?(?P<{name}>\d{{1,6}}(?:\.\d{{1,9}})?)\s?"
+        rf"(?:{words})(?![A-Za-z·⋅/²³^]))?"
+        for name, words, _, _ in _SPANS
     )
+    + r"(?:\s?(?P<ms>\d{1,3}(?:\.\d{1,6})?)\s?ms(?![\w/]))?"
 )
 
 
-def quantities(text: str) -> Iterator[Found]:
+_BLANKS = SPACE[1:-1]
+# What may follow the digits, directly or behind a blank; the empty end of a text is in each of these strings.
+_ENDING = ',;)]|?!"”'
+_DURATION_GOES_ON = ":wdhmsWDHMS"
+_FRACTION_GOES_ON = "/⁄i0123456789"
+_TIMES = "×x·⋅*\\"
+_RAISING = f"^*{''.join(_RAISED)}"
+_INDEXING = "^_{([-−+"
+
+
+def quantities(text: str, decimal_comma: bool = False) -> Iterator[Found]:
     """Every quantity in digits, and what begins with a digit but is a name (`3D`)."""
-    marks = {place for math in _MATH.finditer(text) for place in (math.start(), math.end() - 1)}
-    position = 0
-    while body := _BODY.search(text, position):
+    marks = (
+        {place for math in _MATH.finditer(text) for place in (math.start(), math.end() - 1)} if "$" in text else set()
+    )
+    position, bodies = 0, _COMMA_BODY if decimal_comma else _BODY
+    while body := bodies.search(text, position):
         one = _quantity(text, body, position, marks)
         yield one
         position = max(one.end, body.end())
@@ -83,67 +148,122 @@ def quantities(text: str) -> Iterator[Found]:
 
 def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Found:
     start, end = body.span()
-    if _INDEXED.search(text[max(limit, start - 3) : start]):
+    after = text[end : end + 1]
+    then = text[end + 1 : end + 2] if after in _BLANKS else after
+    if text[start - 1 : start] in _INDEXING and _INDEXED.search(text[max(limit, start - 3) : start]):
         chunk = _CHUNK.match(text, end)
         return plain("structure", "exponent", start, chunk.end() if chunk else end)
     if body["hexadecimal"]:
         return Found("number", "integer", start, end, start, end, end, Decimal(int(body[0], 16)))
-    if duration := _duration(text, start):
+    if then in _DURATION_GOES_ON and (duration := _duration(text, start)):
         return duration
-    value, kind, end = _value(text, body)
+    value, kind, end = _value(text, body, after, then)
     core_end = end
     begin, core_start, money, negative = _signed(text, start, limit, marks)
     if negative and value is not None:
         value = value.copy_negate() if isinstance(value, Decimal) else -value
     unit, noun_end, said_scale = money, end, 0
-    if kind in ("integer", "decimal", "scientific", "power"):
-        if ordinal := _ORDINAL.match(text, end):
+    letter = False
+    if kind != "proportion" and (end != body.end() or after not in _ENDING):
+        if kind != "fraction" and (ordinal := _ORDINAL.match(text, end)):
             return Found("number", "ordinal", begin, ordinal.end(), core_start, core_end, ordinal.end(), value)
-        scale = SCALE.match(text, end)
-        measured = UNIT.match(text, end)
-        chunk = _CHUNK.match(text, body.end())
-        if chunk and scale and scale["letter"] and _NAMED.match(text, scale.end()):
-            return plain("undeclared", "name", start, chunk.end())  # 7B-Instruct
+        scale = (MONEY_SCALE.match(text, end) if money else None) or SCALE.match(text, end)
+        measured = None if money else UNIT.match(text, end)
+        if scale and scale["letter"] and _NAMED.match(text, scale.end()):
+            chunk = _CHUNK.match(text, body.end())
+            return plain("undeclared", "name", start, chunk.end() if chunk else scale.end())  # 7B-Instruct
         if scale and not (measured and measured["symbol"]):
-            end = scale.end()
-            power = POWERS_OF_TEN[scale["letter"] or scale["word"]]
-            value, said_scale = scaled(value, power), power if scale["word"] else 0
-            measured = UNIT.match(text, end)
-        if measured and not money:
+            end, letter = scale.end(), bool(scale["letter"])
+            said_scale = POWERS_OF_TEN[scale["letter"] or scale["word"]]
+            value = scaled(value, said_scale)
+            measured = None if money else UNIT.match(text, end)
+        if money and (per := PER.match(text, end)):
+            end, unit = per.end(), money + per[0]
+        elif measured:
             end = noun_end = measured.end()
             unit = unit_name(measured)
-            kind = {"%": "percent", "×": "multiplier"}.get(unit, kind)
-        elif not money and (noun := counted_noun(text, end, one=value == 1)):
+            if kind != "fraction":
+                kind = {"%": "percent", "×": "multiplier"}.get(unit, kind)
+        elif not money and text[begin - 1 : begin] != ":" and (noun := counted_noun(text, end, one=value == 1)):
             unit, noun_end = noun
-    if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
+    kind = "fraction" if kind == "proportion" else kind
+    if noun_end <= end and (text[end : end + 1].isalnum() or text[end : end + 1] == "_"):
         if re.match(r"[xX][\w\ufffc]", text[end : end + 2]) and kind in ("integer", "decimal"):
             return Found("number", kind, begin, core_end, core_start, core_end, core_end, value, money)
         if chunk := _CHUNK.match(text, body.end()):
             return plain("undeclared", "name", start, chunk.end())
     alone = kind == "integer" and unit is None and end - begin == 4 and not _PART_OF.match(text, end)
-    if alone and "1990" <= text[begin:end] <= "2039" and _YEAR_AFTER.search(text[max(0, begin - 8) : begin]):
+    if alone and "1990" <= text[begin:end] <= "2039" and _YEAR_AFTER.search(text[max(0, begin - 10) : begin]):
         return plain("structure", "date", begin, end)
-    return Found("number", kind, begin, end, core_start, core_end, max(noun_end, end), value, unit, said_scale)
+    noun_end = max(noun_end, end)
+    return Found("number", kind, begin, end, core_start, core_end, noun_end, value, unit, said_scale, letter)
 
 
-def _value(text: str, body: re.Match[str]) -> tuple[Value | None, str, int]:
-    """The value without its sign, the kind, and where the digits with their exponent end."""
+def _value(text: str, body: re.Match[str], after: str, then: str) -> tuple[Value | None, str, int]:
+    """The value without its sign, the kind, and where the digits with their exponent end.
+
+    `after` is the character behind them, `then` the one behind that where it is a blank.
+    """
     end = body.end()
     if body["fraction"]:
         return exact(_VULGAR[body["fraction"]]), "fraction", end
-    digits = re.sub(_GROUP, "", body["digits"])
+    if body["upper"]:
+        return (exact(Fraction(f"{body['upper']}/{body['lower']}")) if int(body["lower"]) else None), "fraction", end
+    if then in _FRACTION_GOES_ON and (fraction := _fraction(text, body.start())):
+        return fraction
+    digits = _plain_digits(body)
     value: Value | None = Decimal(digits)
     kind = "decimal" if "." in digits else "integer"
-    if body["vulgar"]:
-        return exact(Fraction(digits) + _VULGAR[body["vulgar"]]), "fraction", end
-    if exponent := _EXPONENT.match(text, end):
+    if body["vulgar"] and kind == "integer":
+        return (exact(Fraction(digits) + _VULGAR[body["vulgar"]]) if len(digits) < 99 else None), "fraction", end
+    if after in "eE" and (exponent := _ended(text, _EXPONENT.match(text, end))):
         return scaled(value, int(exponent[1].replace("−", "-"))), "scientific", exponent.end()
-    ten = _TIMES_TEN.match(text, end)
-    if ten and (power := _POWER.match(text, ten.end())):
+    ten = _TIMES_TEN.match(text, end) if then in _TIMES else None
+    if ten and (power := _ended(text, _POWER.match(text, ten.end()))):
         return scaled(value, _exponent(power)), "scientific", power.end()
-    if power := _POWER.match(text, end):
+    if after in _RAISING and (power := _ended(text, _POWER.match(text, end))):
         return _power(digits, _exponent(power)), "power", power.end()
     return value, kind, end
+
+
+def _ended(text: str, exponent: re.Match[str] | None) -> re.Match[str] | None:
+    """The exponent where nothing but a unit or a noun is joined to its end."""
+    if not exponent:
+        return None
+    end = exponent.end()
+    joined = text[end : end + 1].isalnum()
+    return exponent if not joined or UNIT.match(text, end) or GLUED_NOUN.match(text, end) else None
+
+
+def _plain_digits(body: re.Match[str]) -> str:
+    """The digits with no marks between groups and with a point as decimal mark."""
+    digits = body["digits"]
+    if digits.isdecimal():
+        return digits
+    if body.re is _COMMA_BODY:
+        digits = digits.replace(".", "") if body["group"] == "." else digits
+        return _MARKS_OF_GROUPS.sub("", digits).replace(",", ".")
+    digits = _MARKS_OF_GROUPS.sub("", digits).replace(",", "").replace("，", "").replace("．", ".")
+    return digits.replace(".", "") if digits.count(".") > 1 else digits
+
+
+def _fraction(text: str, start: int) -> tuple[Value, str, int] | None:
+    """A fraction with a stroke, or one in so many; "proportion" is the kind of one that counts nothing."""
+    if found := _ONE_IN.match(text, start):
+        many = int(found[1].replace(",", ""))
+        return (exact(Fraction(1, many)), "proportion", found.end()) if many > 1 else None
+    found = _FRACTION.match(text, start)
+    if not found:
+        return None
+    if found["whole"]:
+        part, parts = int(found["part"]), int(found["parts"])
+        if part < parts and parts in _MIXED_PARTS and gcd(part, parts) == 1:
+            return exact(int(found["whole"]) + Fraction(part, parts)), "fraction", found.end()
+        return None
+    upper, lower = int(found["upper"]), int(found["lower"] or found["nth"] or found["of"])
+    if not lower or (found["of"] and (upper, lower) not in _PLAIN_PARTS):
+        return None
+    return exact(Fraction(upper, lower)), "proportion", found.end()
 
 
 def _exponent(power: re.Match[str]) -> int:
@@ -185,12 +305,27 @@ def _duration(text: str, start: int) -> Found | None:
             seconds = Decimal(f"{seconds}.{clock[4]}")
         end = clock.end()
         return Found("number", "duration", start, end, start, end, end, seconds, "s")
+    if hour := _HOUR.match(text, start):
+        seconds = Decimal(hour[1]) * 3600 + Decimal(hour[2]) * 60
+        return Found("number", "duration", start, hour.end(), start, hour.end(), hour.end(), seconds, "s")
     said = _DURATION.match(text, start)
-    if not said or sum(said[name] is not None for name, _, _ in _SPANS) < 2:
+    if not said:
         return None
-    seconds = sum((Decimal(said[name]) * size for name, _, size in _SPANS if said[name]), Decimal(0))
+    parts = [(Decimal(said[name]), size) for name, _, size, _ in _SPANS if said[name]]
+    if said["ms"] and said["s"]:
+        parts.append((Decimal(said["ms"]).scaleb(-3), 1))
+    elif said["ms"] or any(_too_many(said, name, limit) for name, _, _, limit in _SPANS):
+        return None
+    if len(parts) < 2:
+        return None
+    seconds = sum((count * size for count, size in parts), Decimal(0))
     end = said.end()
     return Found("number", "duration", start, end, start, end, end, seconds, "s")
+
+
+def _too_many(said: re.Match[str], name: str, limit: int) -> bool:
+    """Whether a part of a duration is one of its own: 90 minutes in "2 h, 90 min"."""
+    return (said[f"{name}_joint"] or " ") != " " and Decimal(said[name]) >= limit
 
 
 _MINUS = "-−‐‑﹣－–‒"
@@ -226,6 +361,6 @@ def _is_sign(text: str, place: int, limit: int) -> bool:
         return (before.isspace() or before in "([|") and not (ahead and (ahead[-1].isdecimal() or ahead[-1] == "%"))
     if place < limit:
         return False
-    if before in "–—":
+    if before in "–—…" or text[place - 2 : place] == "..":
         return mark != "+"
     return before.isspace() or before in "([{|<>=≤≥~≈:,;*\"'“‘→$€£¥" or (before == "-" and mark == "−")

@@ -53,8 +53,8 @@ class Block:
 
 
 def read(markdown: str) -> list[Block]:
-    """The blocks of a Markdown text, in the order of their source."""
-    tokens = parser().parse(markdown, {})
+    """The blocks of a Markdown text, in the order of their source; front matter at its top is in none."""
+    tokens = parser().parse(_without_front_matter(markdown), {})
     blocks: list[_Draft] = []
     containers: list[str] = []
     tables, row, column = -1, -1, -1
@@ -78,6 +78,28 @@ def read(markdown: str) -> list[Block]:
             blocks += _html(token.content, token.meta["where"])
     shift = _carriage_returns(markdown)
     return [draft.block(shift) for draft in blocks if draft.text and not "".join(draft.text).isspace()]
+
+
+_KEY = re.compile(r"[ \t]*(?:#|[\w\"'.-]+[ \t]*[:=](?:\s|$))")
+
+
+def _without_front_matter(markdown: str) -> str:
+    """The text with the front matter at its top as blanks, so that every place stays where it is.
+
+    A site's generator takes keys and values from there; no reader of the text sees them.
+    """
+    if not markdown.startswith(("---", "+++", "\ufeff---", "\ufeff+++")):
+        return markdown
+    lines = re.findall(r"[^\r\n]*(?:\r\n?|\n|\Z)", markdown)
+    mark = lines[0].lstrip("\ufeff").rstrip()
+    if mark not in ("---", "+++") or not _KEY.match(lines[1] if len(lines) > 1 else ""):
+        return markdown
+    ends = (mark, "...") if mark == "---" else (mark,)
+    last = next((index for index, line in enumerate(lines[1:], 1) if line.rstrip() in ends), None)
+    if last is None:
+        return markdown
+    length = sum(map(len, lines[: last + 1]))
+    return re.sub(r"[^\r\n]", " ", markdown[:length]) + markdown[length:]
 
 
 _OPENS = {
@@ -203,7 +225,7 @@ def _inline(
                 images += _inline(token.children or [], content[label], where[label], "alt", None)
             case "html_inline":
                 end = at + len(token.content)
-                images += _tag(draft, token.content, where[at:end])
+                images += _tag(draft, token.content, where[at:end], content[end : end + 5])
     yield draft
     yield from images
 
@@ -212,13 +234,23 @@ _TAG_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 
 
-def _tag(draft: _Draft, raw: str, where: list[int]) -> Iterator[_Draft]:
-    """Take what a reader sees of an inline tag: a break, a raised or lowered place; then its own text."""
+_ORDINAL_END = re.compile(r"(?:st|nd|rd|th)<")
+
+
+def _tag(draft: _Draft, raw: str, where: list[int], after: str) -> Iterator[_Draft]:
+    """Take what a reader sees of an inline tag: a break, a raised or lowered place; then its own text.
+
+    The raised letters of an ordinal are no exponent, and small print that no word stands before is no index:
+    `after` is what follows the tag.
+    """
     named = _TAG_NAME.match(raw)
     if not named:
         return
     name = named[2].lower()
     sign = {"br": " ", "hr": " ", "sup": "^", "sub": "_", "img": "\ufffc"}.get(name)
+    opens_word = not draft.text or draft.text[-1].isspace()
+    if (name == "sup" and _ORDINAL_END.match(after)) or (name == "sub" and opens_word):
+        sign = None
     if sign and (not named[1] or sign == " "):
         draft.special(sign, where[0], where[-1] + 1)
     if name == "img" and (alt := _ALT.search(raw)):
@@ -257,7 +289,7 @@ def _html(content: str, where: list[int]) -> Iterator[_Draft]:
             if name and name[2].lower() not in _FLOWING:
                 yield draft
                 draft = _Draft("html")
-            yield from _tag(draft, found["tag"], span)
+            yield from _tag(draft, found["tag"], span, content[found.end() : found.end() + 5])
     yield draft
 
 

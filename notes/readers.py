@@ -7,6 +7,7 @@ from itertools import zip_longest
 from textwrap import shorten
 
 from campaign.notes.build import page_of
+from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Finding
 from campaign.notes.html_reader import read_html
 from campaign.notes.numbers import Token, find_in
@@ -26,7 +27,10 @@ def check_readers(part: Part, post: Post, sources: Sources, *, built: bool = Tru
 
     The page is rendered in memory; the built one is compared where it is there, for it is never committed.
     """
-    page = page_of(part, post, sources)
+    try:
+        page = page_of(part, post, sources)
+    except TemplateError:  # a plot is missing, which is told as such
+        page, built = page_of(part, post, sources, plots=False), False
     path, build = part.show(part.post), f"notes build {part.name}"
     yield from compare_readers(post.text, page, sources.names, path)
     if built and part.page.is_file():

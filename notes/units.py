@@ -5,19 +5,28 @@ import re
 SPACE = "[ \u00a0\u2007\u2009\u202f]"
 HYPHEN = "[-\u2010\u2011]"
 
-_TIME = "ns|µs|μs|us|ms|s|sec|secs|min|mins|h|hr|hrs"
-_DATA = "[kKMGTP]?(?:bit|bps|bit/s)|[kKMGTPE]i?B|[MGT]T/s"
-_POWER = "[mkMG]?W|[mkMG]?Wh|[mµkM]?J|[mk]?V|mA|[kMG]?Hz"
-_RATE = "[kMGTPE]?FLOP[Ss]?|[GTP]?OPS|tok/s|tok|req/s|it/s|[fF]ps|FPS|QPS|RPS|IOPS|rpm"
-_SMALL = "[mcknµ]m|[mk]g|dB|°C|°F|px|pp|ppm|bps|bp|pct|USD|EUR|GBP"
-_WORDS = "percent|per cent|percentage points?|points?"
+_TIME = "[npfµμu]s|ms|s|secs?|mins?|h|hrs?"
+_DATA = "[kKMGTP]?(?:bit|bps|bit/s)|[kKMGTPE]i?B|[kmgKMGT]b|[MGT]T/s|B(?=/)"
+_POWER = "[mkMGT]?W(?:h|[·⋅]h)?|[mµμkMG]?J|[mk]?V|k?VA|mA|m?Ah|[kMGT]?[Hh]z"
+_RATE = "[kMGTPE]?(?:FLOP[Ss]?|flops?)|[GTP]?OPS|op/s|ops/s|tok/s|tok|req/s|it/s|[fF]ps|FPS|QPS|RPS|TPS|IOPS|rpm"
+_SMALL = (
+    "[mcknµμ]m|[mkµμn]g|m?L|m(?=[/²³])|g(?=/)|dB[Am]?|°C|°F|[kM]?Ω|[kMG]?Pa|mol|px|pp|ppm|ppb|bpw|bps?|pct"
+    "|USD|EUR|GBP|CHF|JPY|CNY"
+)
+_PER = "(?:/[A-Za-zµμ]+(?:-[A-Za-z]+)*(?:[²³]|\\^[23](?!\\d))?)"
+_QUALIFIED = f"/(?:verify|decode|draft|output|input|prompt|engine){SPACE}(?:step|token|pass|call|run)s?"
+_WORDS = f"(?:percentage|basis|percent)(?:-|{SPACE})points?|percent|per{SPACE}cent|points?"
 
 UNIT = re.compile(
-    rf"""(?: {SPACE}? (?P<sign> [%％‰€£¥°](?![CF]) )
-          | {SPACE}? (?P<symbol> (?:{_TIME}|{_DATA}|{_POWER}|{_RATE}|{_SMALL}) (?:/[A-Za-zµ]+)? ) (?![\w^])
-          | (?P<glued> [dmgbAt] (?:/[A-Za-z]+)? ) (?![\w^])
-          | {SPACE} (?P<word> {_WORDS.replace(" ", SPACE)} ) (?!\w)
-          | (?P<times> {SPACE}?×(?!{SPACE}?[$€]?[\d.])(?![\w\ufffc]) | [xX](?![\w\ufffc])
+    rf"""(?: {SPACE}? (?P<worded> %(?:-|{SPACE})points?\b )
+          | {SPACE}? (?P<sign> [%％‰°](?![CF]) | [€£¥₹¢]{_PER}? )
+          | {SPACE}? (?P<symbol> (?:{_TIME}|{_DATA}|{_POWER}|{_RATE}|{_SMALL})
+              (?:{_QUALIFIED}|(?:[²³]|\^[23](?!\d))?{_PER}{{0,3}}) ) (?![\w^])
+          | {SPACE}? (?P<lone> [σ′″Å] ) (?!\w)
+          | {SPACE} (?P<spaced> [gmB] ) (?![\w^'’=(/-]|\.\w)
+          | (?P<glued> [dmgbAt] {_PER}? ) (?![\w^])
+          | {SPACE} (?P<word> {_WORDS} ) (?!\w)
+          | (?P<times> {SPACE}?(?:×|\\times(?![A-Za-z]))(?!{SPACE}?[$€]?\.?\d)(?![\w\ufffc]) | [xX](?![\w\ufffc])
               | {SPACE}x(?={SPACE}(?:the|as|\w+er)\b)
               | (?:{HYPHEN}|{SPACE})?fold(?!\w) ) )""",
     re.VERBOSE,
@@ -25,22 +34,31 @@ UNIT = re.compile(
 """A unit at the end of the digits; for `times` the unit is ×."""
 
 SCALE = re.compile(
-    rf"(?P<letter>[kKMBGT]|bn)(?!\w)|(?:{SPACE}|{HYPHEN})(?P<word>hundred|thousand|million|billion|trillion)\b"
+    rf"(?P<letter>[kKMBGT]|[bm]n)(?!\w)"
+    rf"|(?:{SPACE}|{HYPHEN})(?P<word>hundred|thousand|million|billion|trillion|lakh|crore)\b"
 )
 """What multiplies the digits before it."""
 
-POWERS_OF_TEN = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-POWERS_OF_TEN |= {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "G": 9, "T": 12}
+POWERS_OF_TEN = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12}
+POWERS_OF_TEN |= {"k": 3, "K": 3, "M": 6, "mn": 6, "m": 6, "B": 9, "bn": 9, "G": 9, "T": 12}
 
-_SAME = {"％": "%", "percent": "%", "per cent": "%", "pct": "%", "point": "pp", "points": "pp"}
-_SAME |= {"percentage point": "pp", "percentage points": "pp", "μs": "µs"}
+MONEY_SCALE = re.compile(r"(?P<letter>[kKMBT]|[bm]n|m)(?!\w)")
+"""What multiplies an amount of money besides: `$5m` is no length."""
+
+PER = re.compile(_PER)
+"""What an amount of money is paid for: `/hour`."""
+
+_SAME = {"％": "%", "percent": "%", "per cent": "%", "pct": "%", "point": "pp", "bp": "bps"}
 
 
 def unit_name(found: re.Match[str]) -> str:
     """The unit that `UNIT` found, in its usual spelling."""
     if found["times"]:
         return "×"
-    said = found["sign"] or found["symbol"] or found["glued"] or re.sub(SPACE, " ", found["word"])
+    said = next(filter(None, found.group("sign", "symbol", "lone", "spaced", "glued", "worded", "word")))
+    said = re.sub(f"{SPACE}|-(?=point)", " ", said).replace("μ", "µ")
+    if said.endswith(("point", "points")):
+        return "bps" if said.startswith("basis") else "pp"
     return _SAME.get(said, said)
 
 
@@ -83,6 +101,10 @@ _SINGULARS = frozenset("bit byte degree percent".split())
 _NOT_SINGULAR = re.compile(r"(?:ed|ly|est|ing)$")
 
 _NOUN = re.compile(rf"{SPACE}([A-Za-z]+(?:-[A-Za-z]+)*)(/[A-Za-z]+)?(?![\w'’@=(])")
+GLUED_NOUN = re.compile(
+    r"((?:byte|bit|char|token|core|thread|row|step|layer|node|day|hour|minute|second|week|month|year)s?)(?![\w-])"
+)
+"""A counted noun that stands at the end of the digits: 16bytes."""
 _HYPHENED = re.compile(rf"{HYPHEN}([A-Za-z]+)(?!\w)")
 _JOINING = frozenset("in to by and or of on off up out down the a an is per at as plus minus".split())
 
@@ -95,15 +117,19 @@ def counted_noun(text: str, end: int, one: bool) -> tuple[str, int] | None:
     if hyphened := _HYPHENED.match(text, end):
         joins = hyphened[1].lower() in _JOINING
         return None if joins else (hyphened[1], hyphened.end())
+    if glued := GLUED_NOUN.match(text, end):
+        return glued[1], glued.end()
     found = _NOUN.match(text, end)
     if not found or found[1].lower() in _NOT_NOUNS:
         return None
+    then = _NOUN.match(text, found.end())
+    if found[1] == "data" and then and _plural(then[1]) and then[1].lower() not in _NOT_NOUNS:
+        return f"data {then[0][1:]}", then.end()
     if _plural(found[1]) or found[1].lower() in _SINGULARS:
         return found[0][1:], found.end()
-    then = _NOUN.match(text, found.end())
     if then and then[1].lower() in _NOT_NOUNS:
         then = None
-    if then and _plural(then[1]):
+    if then and _plural(then[1]) and (not one or found[1].lower() in _QUALIFIERS):
         return f"{found[1]} {then[0][1:]}", then.end()
     if not one or _NOT_SINGULAR.search(found[1].lower()):
         return None

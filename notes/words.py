@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from campaign.notes.units import HYPHEN, SPACE, counted_noun
+from campaign.notes.units import HYPHEN, SPACE, UNIT, counted_noun, unit_name
 
 Value = Decimal | Fraction
 
@@ -22,6 +22,8 @@ class Word:
     value: Value | None = None
     unit: str | None = None
     noun_end: int | None = None
+    core_end: int | None = None
+    """Where the number itself ends, for one that has its unit in words: five percent."""
 
 
 # Numbers
@@ -64,13 +66,15 @@ _CARDINAL = (
     rf"|(?:{_BELOW_1000}{SPACE}{_SCALE},?{SPACE}(?:and{SPACE})?){{0,4}}{_BELOW_1000}(?:{SPACE}{_SCALE})?)"
 )
 _PART = rf"(?:halves|half|(?:{'|'.join(part for part in _PARTS if part not in ('half', 'halve'))})s?)"
+_ORDINAL = f"(?:{_any(_TENS)}{HYPHEN})?{_any(_ORDINALS | _LATE_ORDINALS)}"
 _NUMBER_WORD = re.compile(
     rf"""(?P<one_in> (?P<few>{_BELOW_100}) {SPACE}in{SPACE} (?P<many>{_CARDINAL}|\d{{1,9}}(?!\w|[.,]\d)) )
        | (?P<fraction> (?P<parts>an?|{_BELOW_100})(?P<joint>{HYPHEN}|{SPACE})(?P<part>{_PART})(?![A-Za-z]) )
        | (?P<times> (?:{"|".join(sorted(_TIMES, key=len, reverse=True))}
            |{_any(_DIGIT | {"ten": 10})}{HYPHEN}fold)
            (?!\w|{HYPHEN}\w) )
-       | (?P<ordinal> (?:{_any(_TENS)}{HYPHEN})?{_any(_ORDINALS | _LATE_ORDINALS)} )
+       | (?P<ordinal> {_ORDINAL} )
+       | (?P<long_ordinal> (?P<before> {_CARDINAL} ) {SPACE}(?:and{SPACE})?(?P<last> {_ORDINAL} ) )
        | (?P<cardinal> {_CARDINAL} )(?P<and_half> {SPACE}and{SPACE}(?:an?|one){SPACE}{_PART}(?![A-Za-z]) )?
        | (?P<zero> zero(?![\w-]) )
        | (?P<half> half(?!\w|{HYPHEN}\w) )""",
@@ -82,12 +86,13 @@ _NUMBERED = frozenset(_SMALL) | {"hundred", "thousand", "million"}
 
 # "a third of", "a third less" are fractions; "a third run" is an ordinal.
 _AFTER_PART = re.compile(r"\s+(?:of|less|more|fewer|as|in|\w+er)\b|\s*(?:[.,;:)]|$)")
-_JOINED_NAMES = frozenset("sided tailed off shot way to size hot liner party hand class copy point".split())
+_JOINED_TO_ONE = frozenset("shot click stop time line".split())
+_JOINED_NAMES = frozenset("sided tailed off way to size hot liner party hand class copy point".split())
 
 # "one" is a number where it counts. It is a pronoun in these, and before a verb that says what people do.
 _PRONOUN_BEFORE = frozenset("this that no each every any another which some everyone".split())
 _PRONOUN_AFTER = re.compile(
-    r"['’]s\b|\s+(?:another|can|cannot|could|may|might|must|should|would|will|that|which|who|whose"
+    r"['’]s\b|\s+(?:another|can|cannot|could|may|might|must|should|would|will|that|which|who|whose|(?:has|needs|wants|ought)\s+to"
     r"|by\s+one|to\s+one|after\s+(?:another|the\s+other)"
     r"|at\s+a\s+time|day\b|of\s+(?:the\s+)?(?:most|few|many|main|reasons?|ways?|things?|\w+est))\b"
 )
@@ -95,6 +100,15 @@ _PRONOUN_AFTER = re.compile(
 _COUNTS_AFTER = frozenset(
     """and or but with by than to of from plus minus only exactly just about least most between
         except for is was has had have are were lost gained in at over under after before""".split()
+)
+
+
+_LISTED_AFTER = re.compile(rf"(?:,|,?{SPACE}(?:and|or|to)){SPACE}(?!one\b){_BELOW_100}", re.IGNORECASE)
+_LOWER_WORD = re.compile(r"\s+([a-z]+)")
+_ADJECTIVES = frozenset("double triple quadruple".split())
+_OF_A_KIND = re.compile(
+    r"\s(?:precision|quot\w+|buffer\w*|click\w*|check\w*|colons?|free|slash\w*|backticks?|dash\w*|spac\w+|brackets?|braces?"
+    r"|underscores?|blind|negatives?|counting|dispatch|linked|equals|stars?|pointers?|arrays?|types?|values?)\b"
 )
 
 
@@ -129,6 +143,10 @@ def _word(text: str, found: re.Match[str]) -> Word | None:
         return _fraction(text, found) or _counted_or_none(text, found)
     if found["ordinal"]:
         return _ordinal(text, start, end, found[0].lower())
+    if found["long_ordinal"] and re.search("hundred|thousand", found["before"].lower()):
+        return Word(start, end, "ordinal", _cardinal(found["before"]) + _ordinal_value(found["last"].lower()))
+    if found["long_ordinal"]:
+        return _counted(text, start, found.end("before"), _cardinal(found["before"]))
     if found["cardinal"]:
         value = _cardinal(found["cardinal"])
         if found["and_half"]:
@@ -139,7 +157,10 @@ def _word(text: str, found: re.Match[str]) -> Word | None:
         return _counted(text, start, end, Decimal(0))
     if found["half"]:
         return Word(start, end, "fraction", Decimal("0.5"))
-    return Word(start, end, "multiplier", _TIMES[re.sub(HYPHEN, "", found["times"].lower())], "×")
+    said = re.sub(HYPHEN, "", found["times"].lower())
+    if said in _ADJECTIVES and _OF_A_KIND.match(text, end):
+        return None
+    return Word(start, end, "multiplier", _TIMES[said], "×")
 
 
 def _fraction(text: str, found: re.Match[str]) -> Word | None:
@@ -169,20 +190,23 @@ def _ordinal(text: str, start: int, end: int, said: str) -> Word | None:
         return None
     if said == "second" and not _is_second_of_several(text, start, end):
         return None
+    return Word(start, end, "ordinal", Decimal(_ordinal_value(said)))
+
+
+def _ordinal_value(said: str) -> int:
     tens, _, last = re.sub(HYPHEN, "-", said).rpartition("-")
-    value = _TENS.get(tens, 0) + (_ORDINALS.get(last) or _LATE_ORDINALS[last])
-    return Word(start, end, "ordinal", Decimal(value))
+    return _TENS.get(tens, 0) + (_ORDINALS.get(last) or _LATE_ORDINALS[last])
 
 
 def _opens_sentence(text: str, start: int, end: int) -> bool:
     """Whether a word only numbers the sentence that it opens: "Second, it is slow"."""
-    return text[end : end + 1] == "," and text[:start].rstrip()[-1:] in ("", ".", ":", ";", "!", "?")
+    return text[end : end + 1] == "," and text[max(0, start - 20) : start].rstrip()[-1:] in ("", *".:;!?")
 
 
 def _is_second_of_several(text: str, start: int, end: int) -> bool:
     """Whether "second" is an ordinal here, not a unit of time."""
-    before = text[:start].split()[-1:] if start < 200 else text[start - 40 : start].split()[-1:]
-    after = re.match(r"\s+([a-z]+)", text[end:])
+    before = text[max(0, start - 40) : start].split()[-1:]
+    after = _LOWER_WORD.match(text, end)
     if before in (["the"], ["The"], ["this"], ["every"], ["its"], ["their"], ["our"]):
         return True
     units = after is None or after[1] in (
@@ -204,8 +228,15 @@ def _is_second_of_several(text: str, start: int, end: int) -> bool:
 def _counted(text: str, start: int, end: int, value: Value) -> Word | None:
     said = text[start:end].lower()
     joined = re.match(rf"{HYPHEN}([A-Za-z]+)", text[end : end + 20])
-    if joined and (joined[1].lower() in _JOINED_NAMES or (said == "one" and text[start - 1 : start] == "-")):
+    if joined and (
+        joined[1].lower() in _JOINED_NAMES
+        or (said == "one" and (text[start - 1 : start] == "-" or joined[1].lower() in _JOINED_TO_ONE))
+    ):
         return None
+    unit_word = UNIT.match(text, end)
+    if unit_word and unit_word["word"] and not unit_word["word"].startswith("point"):
+        stop, unit = unit_word.end(), unit_name(unit_word)
+        return Word(start, stop, "percent" if unit == "%" else "word", value, unit, stop, end)
     noun = counted_noun(text, end, one=value == 1)
     if said == "one" and not _one_counts(text, start, end, noun is not None):
         return None
@@ -226,7 +257,7 @@ def _one_counts(text: str, start: int, end: int, noun: bool) -> bool:
         return False
     if last in ("the", "a"):
         return noun and text[end : end + 1] != "-" and last == "the"
-    if noun or re.match(r"\s+of\b", text[end : end + 6]):
+    if noun or _LISTED_AFTER.match(text, end) or re.match(r"\s+of\b", text[end : end + 6]):
         return True
     return not last.isalpha() or (last in _COUNTS_AFTER and before[-2:-1] not in (["the"], ["The"]))
 
@@ -334,7 +365,7 @@ def _compares(text: str, found: re.Match[str], said: str, group: str, before: st
         return False
     if said == "lower" and re.match(r"\s+(?:ends?|bounds?|limits?)\b", text[end : end + 9]):
         return False  # of an interval
-    if said == "all" and text[:start].lower().endswith("first of "):
+    if said == "all" and text[max(0, start - 9) : start].lower() == "first of ":
         return False
     if group != "position":
         return True
