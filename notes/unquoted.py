@@ -72,7 +72,7 @@ def _used(part: Part, ledger: Ledger, sources: Sources) -> set[str]:
     for entry in read_corrections(part):
         found.update(one[1] for text in (entry.says, entry.because) for one in _QUOTED.findall(text))
     if part.template.is_file():
-        found.update(one[1] for one in _QUOTED.findall(part.template.read_text(encoding="utf-8")))
+        found.update(one[1] for one in _QUOTED.findall(part.template.read_text("utf-8", errors="replace")))
     found.update(_in_plan(sources.plan))
     return found | {_stem(name) for name in found}
 
