@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from campaign.analysis.formulas import expression_of
@@ -180,18 +178,15 @@ class _Theirs:
 
 def _of_part(other: Part) -> _Theirs:
     """The readings, constants and facts of another part, as they lie in its files."""
-    stamps = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in (other.readings, other.facts))
-    return _read(other.readings, other.facts, other.show(other.readings), other.show(other.facts), stamps)
-
-
-@lru_cache(maxsize=64)
-def _read(readings: Path, facts: Path, shown: str, shown_facts: str, stamps: tuple[int, ...]) -> _Theirs:
+    shown, shown_facts = other.show(other.readings), other.show(other.facts)
     values: dict[str, _Held] = {}
     data: Mapping[str, str] = {}
     try:
-        held = tomllib.loads(facts.read_text(encoding="utf-8")).get("facts", {}) if stamps[1] else {}
+        held = tomllib.loads(other.facts.read_text("utf-8")).get("facts", {}) if other.facts.is_file() else {}
         values |= {name: _Held(one["value"], one.get("unit", ""), "", shown_facts) for name, one in held.items()}
-        built = json.loads(readings.read_bytes()) if stamps[0] else {"readings": [], "data": {}}
+        built: dict[str, Any] = {"readings": [], "data": {}}
+        if other.readings.is_file():
+            built = json.loads(other.readings.read_bytes())
         for one in built["readings"]:
             values[one["id"]] = _Held(one["value"], one.get("unit", ""), one.get("formula", ""), shown)
         data = built["data"]
@@ -249,6 +244,8 @@ def _same_data(sources: Sources, theirs: _Theirs, name: str) -> bool:
     """Whether both parts are computed from the same files."""
     prefix = f"../{name}/"
     own = {file.removeprefix(prefix): digest for file, digest in sources.data.digests.items()}
+    if len(own) < len(sources.data.digests):
+        return False  # rows of its own beside those of the other part
     own.pop("data/run.json", None)
     their = {file: digest for file, digest in theirs.data.items() if file != "data/run.json"}
     return bool(own) and own == their

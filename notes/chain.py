@@ -10,7 +10,9 @@ from pydantic import Field
 from campaign.engine import files
 from campaign.notes.corrections import canonical, read_corrections
 from campaign.notes.errors import CannotTell, UsageError
+from campaign.notes.findings import NOTHING_COVERED, Report
 from campaign.notes.history import History, Repository, Version, blob_of, require_history, sha256_of
+from campaign.notes.index import history_of
 from campaign.notes.paths import Campaign
 from campaign.notes.publish import read_published
 from campaign.notes.seal import Problem
@@ -149,6 +151,19 @@ def check_chain(campaign: Campaign, repo: History) -> list[Problem]:
             "was changed. `git fetch --unshallow` brings it."
         )
     return []
+
+
+def chain_report(campaign: Campaign) -> Report | None:
+    """What is wrong with the campaign's chain of publications and corrections; None where there is nothing to tell."""
+    repository = history_of(campaign)
+    note, cannot_tell, findings = not_adopted(campaign, repository), "", []
+    try:
+        findings = [problem.finding for problem in check_chain(campaign, repository)]
+    except CannotTell as why:
+        cannot_tell = str(why)
+    if not (findings or cannot_tell or note):
+        return None
+    return Report("chain", _shown(campaign), NOTHING_COVERED, findings, cannot_tell, [note] if note else [])
 
 
 def _problems(campaign: Campaign, repo: History) -> list[Problem]:

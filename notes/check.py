@@ -8,18 +8,18 @@ from functools import partial
 from campaign.analysis.rule import rule_digest
 from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
-from campaign.notes.chain import chain_file, check_chain, not_adopted
 from campaign.notes.claim_findings import claim_findings
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import check_corrections, corrected_places, read_corrections, stands_whole
 from campaign.notes.derived import derived
 from campaign.notes.errors import CannotTell
-from campaign.notes.findings import NOTHING_COVERED, Coverage, Finding, Report
-from campaign.notes.history import History, open_history
+from campaign.notes.findings import Coverage, Finding, Report
+from campaign.notes.history import History
+from campaign.notes.index import history_of
 from campaign.notes.ledger import Ledger, read_ledger
 from campaign.notes.look_log import check_looks
 from campaign.notes.neighbours import check_data, check_neighbours
-from campaign.notes.paths import Campaign, Part
+from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
 from campaign.notes.readers import check_readers
@@ -40,7 +40,7 @@ def check(part: Part) -> Report:
     """
     sources = load(part)
     post, ledger, counts = read_kept(part)
-    repository = open_history(part.campaign.root)
+    repository = history_of(part.campaign)
     findings, coverage = check_body(part, post, ledger, sources)
     findings = _known_by_correction(part, post, findings, sources)
     findings += stale_around(part, post, assemble(part, post.body, sources))
@@ -87,24 +87,10 @@ def _kept(part: Part, sources: Sources, repository: History) -> tuple[list[Findi
     unknown: dict[str, None] = {}
     for look in looks:
         try:
-            findings += [one if isinstance(one, Finding) else _of(one) for one in look()]
+            findings += [one if isinstance(one, Finding) else one.finding for one in look()]
         except CannotTell as why:
             unknown[str(why)] = None
     return findings, list(unknown)
-
-
-def check_links(campaign: Campaign) -> Report | None:
-    """What is wrong with the campaign's chain of publications and corrections; None where there is nothing to tell."""
-    repository = open_history(campaign.root)
-    note, cannot_tell, findings = not_adopted(campaign, repository), "", []
-    try:
-        findings = [_of(problem) for problem in check_chain(campaign, repository)]
-    except CannotTell as why:
-        cannot_tell = str(why)
-    if not (findings or cannot_tell or note):
-        return None
-    shown = chain_file(campaign).relative_to(campaign.root).as_posix()
-    return Report("chain", shown, NOTHING_COVERED, findings, cannot_tell, [note] if note else [])
 
 
 def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
@@ -195,9 +181,3 @@ def _rule(part: Part, sources: Sources) -> Iterator[Finding]:
             "the plan's rule",
             "check with the version of campaign-notes that sealed it: this one reads the plan differently",
         )
-
-
-def _of(problem: Problem) -> Finding:
-    return Finding(
-        "kept", problem.path, problem.line or 1, 1, problem.said, problem.expected, problem.code, problem.mend
-    )

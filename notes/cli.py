@@ -1,9 +1,10 @@
 """The `notes` command: from plan to published, checked text. Exit codes are decided here and nowhere else."""
 
 import functools
+import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import click
 
 from campaign.kernels.errors import CampaignError
 from campaign.notes.errors import CannotTell
-from campaign.notes.findings import FORMATS
+from campaign.notes.findings import FORMATS, Report
 from campaign.notes.paths import Campaign, Part
 
 OK, FINDINGS, WRONG_USE, CANNOT_TELL = 0, 1, 2, 3
@@ -287,58 +288,84 @@ _format = click.option(
     ),
     _format,
     click.option("--notes", is_flag=True, help="Show what only informs, too: readings that nothing quotes, say."),
+    click.option("--jobs", type=click.IntRange(1), help="Processes at a time; one for each core where none is given."),
+    click.option(
+        "--cache/--no-cache",
+        default=True,
+        help="Check only the parts of which something changed since the last run (default), or every one.",
+    ),
+    click.option("--sample", type=click.IntRange(1), help="Self-test: at most so many of a kind, digits apart."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Self-test: which ones a sample takes."),
 )
-def check(campaign: Campaign, parts: tuple[str, ...], prove: bool, form: str, notes: bool) -> int:
+def check(
+    campaign: Campaign,
+    parts: tuple[str, ...],
+    prove: bool,
+    form: str,
+    notes: bool,
+    jobs: int | None,
+    cache: bool,
+    sample: int | None,
+    seed: int,
+) -> int:
     """Compare published text with a fresh recomputation; without a PART, of every part.
 
     Every number, number word, comparing word, unit and table cell is compared; so are seals, published text and
     corrections against git. A finding names its line, what recomputation gives, and the command that mends it.
     """
-    from campaign.notes.check import check as check_part
-    from campaign.notes.check import check_links
+    from campaign.notes.chain import chain_report
+    from campaign.notes.checking import check_all
     from campaign.notes.formats import shown_as
-    from campaign.notes.selftest import selftest
     from campaign.notes.terminal import columns
 
     chosen = [campaign.part(part) for part in parts] or campaign.parts()
     if not chosen:
         raise CannotTell(f"{campaign.parts_folder}: no part; expected at least one. `notes new part-1` makes one.")
     codes, reports = [], []
-    for part in chosen:
-        try:
-            report = check_part(part)
-        except CannotTell as wrong:
-            click.echo(f"{part.name}: cannot tell: {wrong}", err=True)
-            codes.append(CANNOT_TELL)
-            continue
-        except CampaignError as wrong:
-            click.echo(f"notes: {wrong}", err=True)
-            codes.append(WRONG_USE)
-            continue
-        reports.append(report)
-        if report.cannot_tell:
-            click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
-        codes.append(FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK)
-        if prove and not report.failed:
-            result = selftest(part)
-            click.echo(f"{part.name}: {result}")
-            for mutant in result.missed:
-                click.echo(f"  missed: line {mutant.line}, column {mutant.column}: {mutant.was} → {mutant.became}")
-            codes.append(OK if result.passed else FINDINGS)
-    links = None
+    for part, report, wrong in check_all(chosen, jobs=jobs, cache=cache):
+        if report is None:
+            codes.append(_unreadable(part, wrong))
+        else:
+            reports.append(report)
+            codes.append(_code(report))
     if WRONG_USE not in codes:  # a record that cannot be read was told already
-        try:
-            links = check_links(campaign)
-        except CampaignError as wrong:
-            click.echo(f"notes: {wrong}", err=True)
-            codes.append(WRONG_USE)
-    if links is not None:
-        reports.append(links)
-        if links.cannot_tell:
-            click.echo(f"{links.part}: cannot tell: {links.cannot_tell}", err=True)
-        codes.append(FINDINGS if links.failed else CANNOT_TELL if links.cannot_tell else OK)
+        links = chain_report(campaign)
+        reports += [links] if links else []
+        codes += [_code(links)] if links else []
     click.echo(shown_as(form, reports, campaign.root, columns(), notes=notes))
+    if prove:
+        codes.append(_prove([part for part in chosen if not _failed(part, reports)], form, jobs, sample, seed))
     return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
+
+
+def _unreadable(part: Part, wrong: CampaignError | None) -> int:
+    """The exit code for a part that could not be checked, which is told."""
+    undecided = isinstance(wrong, CannotTell)
+    click.echo(f"{part.name}: cannot tell: {wrong}" if undecided else f"notes: {wrong}", err=True)
+    return CANNOT_TELL if undecided else WRONG_USE
+
+
+def _code(report: Report) -> int:
+    """The exit code for what a report says; what it cannot tell is told."""
+    if report.cannot_tell:
+        click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
+    return FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK
+
+
+def _failed(part: Part, reports: Sequence[Report]) -> bool:
+    return not any(report.part == part.name and not report.failed for report in reports)
+
+
+def _prove(parts: Sequence[Part], form: str, jobs: int | None, sample: int | None, seed: int) -> int:
+    """The exit code of the self-test of each part, which is shown."""
+    from campaign.notes.selftest import selftest
+
+    passed = bool(parts)
+    for part in parts:
+        result = selftest(part, sample=sample, seed=seed, jobs=jobs)
+        passed &= result.passed
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False) if form == "json" else f"\n{part.name}\n{result}")
+    return OK if passed else FINDINGS
 
 
 @_command(

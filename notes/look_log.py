@@ -13,7 +13,8 @@ from campaign.engine import files
 from campaign.engine.data import Data
 from campaign.engine.plan import Plan
 from campaign.notes.errors import UsageError
-from campaign.notes.history import History, NoHistory, Repository, Version, open_history
+from campaign.notes.history import History, NoHistory, Repository, Version
+from campaign.notes.index import history_of
 from campaign.notes.paths import Part
 from campaign.notes.seal import Problem
 from campaign.notes.toml_files import Record, Sentence, parse_toml, read_toml, record_lines, validated
@@ -44,7 +45,7 @@ def read_looks(part: Part) -> list[LoggedLook]:
 def looks_of(part: Part) -> list[Look]:
     """The looks as the readings take them: those of looks.toml, and those that only the history still holds."""
     found = read_looks(part)
-    history = open_history(part.campaign.root)
+    history = history_of(part.campaign)
     if not isinstance(history, NoHistory):
         for before in _earlier(part, history):
             found += [look for look in before[1] if look not in found]

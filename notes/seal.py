@@ -10,6 +10,7 @@ from pydantic import AwareDatetime
 from campaign.engine import files
 from campaign.notes.dates import utc_minute, with_zone
 from campaign.notes.errors import UsageError
+from campaign.notes.findings import Finding
 from campaign.notes.history import (
     Held,
     History,
@@ -52,6 +53,11 @@ class Problem:
     """What a person does about it; commands stand in backquotes."""
     line: int | None = None
     """The line in the file, from 1, where one line can be named."""
+
+    @property
+    def finding(self) -> Finding:
+        """As a check tells it."""
+        return Finding("kept", self.path, self.line or 1, 1, self.said, self.expected, self.code, self.mend)
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 
 import pandas as pd
 
 from campaign.analysis.characteristics import characteristics
-from campaign.analysis.compute import read
 from campaign.analysis.interim import Look
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rows import ROW_VALUES, served_tables
@@ -16,15 +14,16 @@ from campaign.analysis.rule_check import problems
 from campaign.engine.data import Data, read_data, rows_of
 from campaign.engine.plan import Plan, read_plan
 from campaign.engine.tables import Schema
-from campaign.notes.corrections import Caused, caused
+from campaign.notes.corrections import Caused
 from campaign.notes.credits import credit_readings, read_credits
 from campaign.notes.errors import UsageError
 from campaign.notes.facts import Facts, fact_readings, read_facts
+from campaign.notes.fresh import data_of, readings_of
+from campaign.notes.index import index_of
 from campaign.notes.look_log import looks_of
 from campaign.notes.paths import Part
 from campaign.notes.plan_text import plan_text, power_text
 from campaign.notes.plotting import declared_plots, plot_readings
-from campaign.notes.publish import read_published
 from campaign.notes.render import render
 from campaign.notes.seal import Seal, read_seal, require_sealed_plan
 from campaign.notes.settings import read_settings
@@ -56,14 +55,15 @@ def load(part: Part) -> Sources:
     """Read and compute everything of a part; the first thing that is wrong is raised, and nothing is written."""
     plan = read_plan(part.plan, part.show(part.plan))
     require_sealed_plan(part)
-    data = read_data(plan, part.folder, part.show)
+    found = data_of(part, plan)
+    data = found.data
     seal = read_seal(part)
     _refuse_another_origin(part, data, seal)
     _refuse_rows_before_seal(part, plan, data, seal)
     _require_seal_and_hash(part, plan, data, seal)
     facts = read_facts(part)
     looks = tuple(looks_of(part)) if plan.rows else ()  # without planned rows there is nothing to look at too early
-    computed = read(plan, data, part.show(part.plan), looks)
+    computed = readings_of(part, plan, found, looks)
     quotable: dict[str, Reading] = {name: computed[name] for name in computed}
     for more in (
         fact_readings(facts),
@@ -73,18 +73,22 @@ def load(part: Part) -> Sources:
         _provenance(data, seal),
         plot_readings(plan, part, data, computed),
     ):
-        for name, reading in more.items():
-            if name in quotable or name in computed:
-                earlier = quotable.get(name) or computed[name]
-                raise UsageError(
-                    f"{part.show(part.facts)}: {name} is declared twice, as {earlier.role} and as "
-                    f"{reading.role}; expected each id once. Rename one."
-                )
-            quotable[name] = reading
+        _refuse_twice(part, more, quotable, computed)
+        quotable |= more
     names = (*read_settings(part.campaign).names, *facts.names)
     return Sources(
         part, plan, data, facts, seal, looks, Readings(quotable, part.name, computed.pending), tuple(computed), names
     )
+
+
+def _refuse_twice(part: Part, more: Mapping[str, Reading], quotable: Mapping[str, Reading], computed: Readings) -> None:
+    for name, reading in more.items():
+        if name in quotable or name in computed:
+            earlier = quotable.get(name) or computed[name]
+            raise UsageError(
+                f"{part.show(part.facts)}: {name} is declared twice, as {earlier.role} and as "
+                f"{reading.role}; expected each id once. Rename one."
+            )
 
 
 def _refuse_another_origin(part: Part, data: Data, seal: Seal | None) -> None:
@@ -146,17 +150,11 @@ def _parts(part: Part, facts: Facts) -> dict[str, Reading]:
 
     Corrections dated after this part's own day are not among them: they cannot stand in its text.
     """
-    found: dict[str, Reading] = {}
+    found = index_of(part.campaign).quotable(part)
 
     def add(name: str, value: str, fmt: str, where: Part) -> None:
         found[name] = Reading(name, value, print=fmt, role="fact", because=where.show(where.folder))
 
-    add("part", part.title, "s", part)
-    for other in part.campaign.parts():
-        add(f"part.{other.number}", other.title, "s", other)
-        published = read_published(other)
-        if published and other.name != part.name:
-            add(f"part.{other.number}.published", _iso(published.date), "date", other)
     entries = caused_until(part, facts)
     found["corrections.caused.n"] = Reading(
         "corrections.caused.n", len(entries), "corrections", role="fact", because="corrections.toml of the other parts"
@@ -164,7 +162,7 @@ def _parts(part: Part, facts: Facts) -> dict[str, Reading]:
     for other, entry in entries:
         stem = f"correction.{other.number}.{entry.number}"
         add(f"{stem}.label", f"correction {entry.number}", "s", other)
-        add(f"{stem}.date", _iso(entry.date), "date", other)
+        add(f"{stem}.date", entry.date.isoformat(), "date", other)
         for name in ("because", "says"):
             add(f"{stem}.{name}", _filled(other, getattr(entry, name)), "s", other)
     return found
@@ -172,7 +170,8 @@ def _parts(part: Part, facts: Facts) -> dict[str, Reading]:
 
 def caused_until(part: Part, facts: Facts) -> list[Caused]:
     """The corrections in other parts that `part` caused, up to its own date."""
-    return [found for found in caused(part) if found.correction.date <= facts.post.date]
+    caused = index_of(part.campaign).caused_by(part)
+    return [found for found in caused if found.correction.date <= facts.post.date]
 
 
 def _filled(part: Part, text: str) -> str:
@@ -180,14 +179,9 @@ def _filled(part: Part, text: str) -> str:
     if "{" not in text:
         return text
     plan = read_plan(part.plan, part.show(part.plan))
-    data = read_data(plan, part.folder, part.show)
-    computed = read(plan, data, part.show(part.plan), looks_of(part))
+    computed = readings_of(part, plan, data_of(part, plan), looks_of(part))
     own = {name: computed[name] for name in computed} | fact_readings(read_facts(part))
     return render(text, part.show(part.corrections), Readings(own, part.name), {}, lambda name: None).body()
-
-
-def _iso(day: date) -> str:
-    return day.isoformat()
 
 
 def _provenance(data: Data, seal: Seal | None) -> dict[str, Reading]:
