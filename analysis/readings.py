@@ -58,11 +58,21 @@ class Reading:
 class Readings(Mapping[str, Reading]):
     """All readings, constants and facts of a part, by id, in the order of their declaration."""
 
-    def __init__(self, readings: Mapping[str, Reading], where: str, pending: Mapping[str, str] | None = None) -> None:
-        """`pending` holds the ids of families (`row.{row}`) whose members are still to come, with the reason."""
+    def __init__(
+        self,
+        readings: Mapping[str, Reading],
+        where: str,
+        pending: Mapping[str, str] | None = None,
+        decimal: str = ".",
+    ) -> None:
+        """`pending` holds the ids of families (`row.{row}`) whose members are still to come, with the reason.
+
+        `decimal` is the mark before the decimals in prose: a point or a comma.
+        """
         self._readings = dict(readings)
         self._where = where
         self.pending = dict(pending or {})
+        self.decimal = decimal
 
     def __getitem__(self, name: str) -> Reading:
         """The reading `name`; `saving.low.lo` is the lower end of `saving.low` as a reading of its own."""

@@ -91,7 +91,7 @@ def _first_name(name: str, readings: Readings) -> str:
 def _printed(text: str, name: str, readings: Readings) -> Printed | None:
     """The number that is printed for the reading `name`; None for other texts."""
     reading = readings.get(name)
-    return printed_number(text, reading) if reading is not None else None
+    return printed_number(text, reading, readings.decimal) if reading is not None else None
 
 
 def _meet(one: Printed, other: Printed) -> bool:

@@ -40,9 +40,9 @@ _SAME_UNIT = {"us": "µs", "μs": "µs"}
 
 
 @lru_cache(maxsize=1024)
-def _value_of(printed: str) -> object:
+def _value_of(printed: str, decimal: str) -> object:
     """The value of a number as it is printed alone, or None where the text is no number."""
-    found = [token for token in find(printed) if token.role in ("number", "word")]
+    found = [token for token in find(printed, decimal_comma=decimal == ",") if token.role in ("number", "word")]
     return found[0].value if len(found) == 1 else None
 
 
@@ -89,10 +89,10 @@ def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 @lru_cache(maxsize=8)
-def _read(text: str, names: tuple[str, ...]) -> tuple[tuple[Block, ...], tuple[Token, ...]]:
+def _read(text: str, names: tuple[str, ...], decimal: str) -> tuple[tuple[Block, ...], tuple[Token, ...]]:
     """What a reader sees of a text, and its tokens."""
     blocks = tuple(read(text))
-    return blocks, tuple(find_in(blocks, text, names))
+    return blocks, tuple(find_in(blocks, text, names, decimal_comma=decimal == ","))
 
 
 def compare(
@@ -157,11 +157,11 @@ class _Checker:
         """Differences that are findings."""
         self.names = names
         self.labels = labels
-        self.blocks, self.tokens = _read(body, names)
+        self.blocks, self.tokens = _read(body, names, readings.decimal)
 
     def changed(self) -> Iterator[Finding]:
         """A finding for every difference that touches a place or a number or a word that counts."""
-        expected_tokens = _read(self.expected, self.names)[1] if self.regions else ()
+        expected_tokens = _read(self.expected, self.names, self.readings.decimal)[1] if self.regions else ()
         for region in self.regions:
             places = [i for i, span in enumerate(self.spans) if region.touches(*span) or self._turns_round(region, i)]
             if places:
@@ -214,7 +214,11 @@ class _Checker:
             return True
         # The words of a clause say what its number is a number of.
         start, end = _clause(self.expected, region.start, region.end)
-        numbers = [t.start for t in _read(self.expected, self.names)[1] if t.role in ("number", "word", "structure")]
+        numbers = [
+            t.start
+            for t in _read(self.expected, self.names, self.readings.decimal)[1]
+            if t.role in ("number", "word", "structure")
+        ]
         return any(start <= at < end for at in [*numbers, *(at for at, _ in self.spans)])
 
     def _names_another(self, region: _Region) -> bool:
@@ -318,7 +322,7 @@ class _Checker:
         """A finding where the text behind a quote gives the number another unit or another size."""
         if token.end <= place_end or place.source not in self.readings:
             return
-        if token.value is not None and token.value != _value_of(place.text):
+        if token.value is not None and token.value != _value_of(place.text, self.readings.decimal):
             said = f"{place.text} as the quote prints it"
             yield self._finding("unit", token.start, token.text, said, place.source)
             return

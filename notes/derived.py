@@ -135,5 +135,7 @@ def _readable(places: list[PrintedPlace], readings: Readings) -> tuple[Printed, 
     reading = readings.get(name)
     if reading is None:
         return None
-    said = [(printed, one) for one in places if (printed := printed_number(one.text, reading)) is not None]
+    said = [
+        (printed, one) for one in places if (printed := printed_number(one.text, reading, readings.decimal)) is not None
+    ]
     return min(said, key=lambda one: one[0].half) if said else None

@@ -45,7 +45,7 @@ class Place:
         resolved says so, and prints neither word. Raises ReadingError where the reading is gone.
         """
         if self.kind != "claim":
-            return print_reading(readings[self.source], self.format or None)
+            return print_reading(readings[self.source], self.format or None, readings.decimal)
         holds = claim_holds(self.source, readings)
         if holds is None:
             return NOT_RESOLVED

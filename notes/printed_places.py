@@ -8,7 +8,7 @@ from campaign.analysis.readings import Reading
 from campaign.analysis.rounding import Printed
 from campaign.notes.ledger import Ledger, Place
 from campaign.notes.post import Post
-from campaign.notes.quote import number_word
+from campaign.notes.quote import COMMA, number_word
 
 _WORDS = {number_word(value): value for value in range(1000)}
 
@@ -61,7 +61,7 @@ def by_source(places: Iterable[PrintedPlace]) -> dict[str, list[PrintedPlace]]:
     return said
 
 
-def printed_number(text: str, reading: Reading) -> Printed | None:
+def printed_number(text: str, reading: Reading, decimal: str = ".") -> Printed | None:
     """What a text that is printed for `reading` stands for; None where either is no number.
 
     A whole number, in digits or in a word, stands for itself; any other one is rounded in its last place.
@@ -70,6 +70,8 @@ def printed_number(text: str, reading: Reading) -> Printed | None:
         return None
     word = _WORDS.get(text.lower())
     exact = word is not None or isinstance(reading.value, int)
+    if decimal == ",":
+        text = text.translate(COMMA)
     return Printed.read(text if word is None else str(word), exact=exact)
 
 

@@ -10,6 +10,8 @@ from campaign.analysis.rounding import MINUS
 from campaign.notes.dates import long_date, utc_minute
 from campaign.notes.errors import TemplateError
 
+COMMA = str.maketrans(".,", ",.")
+"""From a decimal point to a decimal comma, and back."""
 NOT_RESOLVED = "not resolved"
 """What is printed for a reading without a value."""
 
@@ -22,14 +24,14 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
 
 
-def print_reading(reading: Reading, fmt: str | None = None) -> str:
+def print_reading(reading: Reading, fmt: str | None = None, decimal: str = ".") -> str:
     """The characters that stand in the text for `reading`, in `fmt` or the reading's own format.
 
     Formats: `.3f` `,.0f` `+.2f` `,d` `.0%` (half away from zero on the decimal of the shortest repr, the
     minus as U+2212, never a negative zero), `word` and `Word` (four, Four), `ordinal` (fourth), `s` (text),
     `date` (6 November 2026), `minute` (2026-11-06 06:11Z), `clock` (06:11, in UTC),
     `Text` (a text with a capital), `tail` (what follows the last dot of a text).
-    A reading without a value prints "not resolved".
+    With `decimal` a comma, point and comma change places: 1.234,5. A reading without a value prints "not resolved".
     """
     if reading.value is None:
         return NOT_RESOLVED
@@ -41,7 +43,8 @@ def print_reading(reading: Reading, fmt: str | None = None) -> str:
             f"reading {reading.id}: no format to print {reading.value!r} in; expected one, as .3f. Give `print` in the "
             "plan, or name it in the quote."
         )
-    return format_value(reading.value, chosen, reading.id)
+    said = format_value(reading.value, chosen, reading.id)
+    return said.translate(COMMA) if decimal == "," and _NUMBER.fullmatch(chosen) else said
 
 
 def format_value(value: int | float | str, fmt: str, where: str) -> str:

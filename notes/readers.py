@@ -32,16 +32,18 @@ def check_readers(part: Part, post: Post, sources: Sources, *, built: bool = Tru
     except TemplateError:  # a plot is missing, which is told as such
         page, built = page_of(part, post, sources, plots=False), False
     path, build = part.show(part.post), f"notes build {part.name}"
-    yield from compare_readers(post.text, page, sources.names, path)
+    yield from compare_readers(post.text, page, sources.names, path, sources.readings.decimal)
     if built and part.page.is_file():
         found = part.page.read_bytes().decode("utf-8", errors="replace")
-        yield from _stale(found, page, sources.names, part.show(part.page), build)
+        yield from _stale(found, page, sources, part.show(part.page), build)
 
 
-def compare_readers(markdown: str, page: str, names: Collection[str], path: str) -> Iterator[Finding]:
+def compare_readers(
+    markdown: str, page: str, names: Collection[str], path: str, decimal: str = "."
+) -> Iterator[Finding]:
     """A finding for each stretch of numbers that the two do not share, at its place in the Markdown."""
-    ours = _numbers(read(markdown), markdown, names)
-    theirs = _numbers(read_html(page, article=True), page, names)
+    ours = _numbers(read(markdown), markdown, names, decimal)
+    theirs = _numbers(read_html(page, article=True), page, names, decimal)
     for said, shown, before in _differences(ours, theirs):
         at = (said or before)[:1]
         line, column = (at[0].line, at[0].column) if at else (1, 1)
@@ -59,12 +61,13 @@ def compare_readers(markdown: str, page: str, names: Collection[str], path: str)
         )
 
 
-def _stale(found: str, page: str, names: Collection[str], path: str, mend: str) -> Iterator[Finding]:
+def _stale(found: str, page: str, sources: Sources, path: str, mend: str) -> Iterator[Finding]:
     """What is wrong with the page on disk: its numbers, or its words (a warning), or only its markup (a note)."""
     if found == page:
         return
     was, now = read_html(found, article=True), read_html(page, article=True)
-    differences = list(_differences(_numbers(was, found, names), _numbers(now, page, names)))
+    said_as = sources.names, sources.readings.decimal
+    differences = list(_differences(_numbers(was, found, *said_as), _numbers(now, page, *said_as)))
     for said, wanted, before in differences:
         at = (said or before)[:1]
         line, column = (at[0].line, at[0].column) if at else (1, 1)
@@ -92,9 +95,13 @@ def _short(text: str) -> str:
     return shorten(text, SHORT, placeholder=" …") or "nothing"
 
 
-def _numbers(blocks: Sequence[Block], source: str, names: Collection[str]) -> list[Token]:
+def _numbers(blocks: Sequence[Block], source: str, names: Collection[str], decimal: str) -> list[Token]:
     """The numbers and number words, those of footnotes last: a page shows them below the text."""
-    found = [token for token in find_in(blocks, source, names) if token.role in ("number", "word")]
+    found = [
+        token
+        for token in find_in(blocks, source, names, decimal_comma=decimal == ",")
+        if token.role in ("number", "word")
+    ]
     notes = [token for token in found if blocks[token.block].kind == "footnote"]
     # A page orders its footnotes by their references, the Markdown by their definitions.
     ordered = _by_block(notes, lambda of_block: [_seen(token) for token in of_block])

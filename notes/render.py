@@ -35,7 +35,7 @@ class _Recorder:
     def q(self, name: str, fmt: str = "") -> str:
         """The reading, constant or fact `name`, printed in `fmt` or its own format."""
         reading = self.readings[name]
-        return self._record(Place(print_reading(reading, fmt or None), reading.role, name, fmt))
+        return self._record(Place(print_reading(reading, fmt or None, self.readings.decimal), reading.role, name, fmt))
 
     def claim(self, expression: str, word: str, otherwise: str = "") -> str:
         """`word` where the expression is true of the data, `otherwise` (if given) where it is not."""

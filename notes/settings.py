@@ -1,5 +1,7 @@
 """campaign.toml: what holds for every part of a campaign."""
 
+from typing import Literal
+
 from campaign.engine.strict import Strict, Text, parse_strict, read_toml
 from campaign.notes.paths import MARKER, Campaign
 
@@ -10,6 +12,8 @@ class Settings(Strict):
     title: Text = "A campaign"
     names: list[Text] = []
     """Names with digits in them that every part may use: their digits are no numbers."""
+    decimal: Literal[".", ","] = "."
+    """The mark before the decimals in the prose of every part: 3.14, or 3,14."""
 
 
 def read_settings(campaign: Campaign) -> Settings:

@@ -75,9 +75,18 @@ def load(part: Part) -> Sources:
     ):
         _refuse_twice(part, more, quotable, computed)
         quotable |= more
-    names = (*read_settings(part.campaign).names, *facts.names)
+    settings = read_settings(part.campaign)
+    names = (*settings.names, *facts.names)
     return Sources(
-        part, plan, data, facts, seal, looks, Readings(quotable, part.name, computed.pending), tuple(computed), names
+        part,
+        plan,
+        data,
+        facts,
+        seal,
+        looks,
+        Readings(quotable, part.name, computed.pending, settings.decimal),
+        tuple(computed),
+        names,
     )
 
 
@@ -181,7 +190,13 @@ def _filled(part: Part, text: str) -> str:
     plan = read_plan(part.plan, part.show(part.plan))
     computed = readings_of(part, plan, data_of(part, plan), looks_of(part))
     own = {name: computed[name] for name in computed} | fact_readings(read_facts(part))
-    return render(text, part.show(part.corrections), Readings(own, part.name), {}, lambda name: None).body()
+    return render(
+        text,
+        part.show(part.corrections),
+        Readings(own, part.name, decimal=read_settings(part.campaign).decimal),
+        {},
+        lambda name: None,
+    ).body()
 
 
 def _provenance(data: Data, seal: Seal | None) -> dict[str, Reading]:
