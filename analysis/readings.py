@@ -73,6 +73,8 @@ class Readings(Mapping[str, Reading]):
         self._where = where
         self.pending = dict(pending or {})
         self.decimal = decimal
+        self.memo: dict[Any, Any] = {}
+        """What was worked out from these readings before; they never change."""
 
     def __getitem__(self, name: str) -> Reading:
         """The reading `name`; `saving.low.lo` is the lower end of `saving.low` as a reading of its own."""
@@ -129,7 +131,9 @@ class Readings(Mapping[str, Reading]):
 
     def matching(self, pattern: str) -> list[str]:
         """The ids that `pattern` fits, in declaration order; `*` stands for one part of an id."""
-        return match_ids(pattern, self._readings)
+        if ("matching", pattern) not in self.memo:
+            self.memo["matching", pattern] = tuple(match_ids(pattern, self._readings))
+        return list(self.memo["matching", pattern])
 
 
 def match_ids(pattern: str, ids: Mapping[str, Any]) -> list[str]:

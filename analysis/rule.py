@@ -97,7 +97,9 @@ def _named(text: str, known: Mapping[str, Declaration]) -> set[str]:
 def _fits(word: str, name: str) -> bool:
     """Whether `word` of an expression can mean the declaration `name`."""
     if "*" in word:
-        return re.fullmatch(re.escape(word).replace(r"\*", r"[\w{}]+"), name) is not None
+        steps = re.escape(word).replace(r"\*", r"[\w{}]+")
+        more = r"(\.[\w{}]+)*" if word.endswith(".*") else ""  # there the star stands for several parts
+        return re.fullmatch(steps + more, name) is not None
     member = re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(name))
     return re.fullmatch(rf"{member}(\.\w+)?", word) is not None
 

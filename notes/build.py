@@ -138,6 +138,13 @@ def readings_json(sources: Sources) -> str:
 
     One reading a line, so that a change of one number is a change of one line.
     """
+    memo = sources.readings.memo
+    if "json" not in memo:
+        memo["json"] = _readings_json(sources)
+    return memo["json"]
+
+
+def _readings_json(sources: Sources) -> str:
     head = {
         "part": sources.part.name,
         "origin": sources.data.origin,
@@ -156,8 +163,8 @@ def _rounded(value: object) -> object:
     return value
 
 
-def page_of(part: Part, post: Post, sources: Sources, *, plots: bool = True) -> str:
-    """The HTML page of a post; without its `plots` in it only what they are called stands there."""
+def page_of(part: Part, post: Post, sources: Sources) -> str:
+    """The HTML page of a post."""
     corrections = read_corrections(part)
     dates = {entry.number: long_date(entry.date) for entry in corrections}
     shift = post.body_start
@@ -179,7 +186,7 @@ def page_of(part: Part, post: Post, sources: Sources, *, plots: bool = True) -> 
             "Every number in the text is bound to a reading, a fact with its source, or a declared name; "
             f"`notes check {part.name}` compares them.",
         ],
-        asset_base=part.folder if plots else None,
+        asset_base=part.folder,
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from campaign.analysis.rule import rule_digest
 from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
 from campaign.notes.claim_findings import claim_findings
@@ -52,9 +51,8 @@ def check(part: Part) -> Report:
     findings += _in_themselves(part, post, ledger, sources)
     kept, unknown = _kept(part, sources, repository)
     findings += kept
-    clean = not any(finding.level == "error" for finding in findings)
-    findings += check_readers(part, post, sources, built=clean)
-    if clean:
+    if not any(finding.level == "error" for finding in findings):
+        findings += check_readers(part, post, sources)
         findings += stale_template(part, post)
     notes = []
     if sources.data.origin != "measured":
@@ -169,7 +167,7 @@ def _too_little(part: Part, coverage: Coverage, counts: dict[str, int]) -> Itera
 def _rule(part: Part, sources: Sources) -> Iterator[Finding]:
     """A sealed plan that this program compiles to another rule than at its seal."""
     sealed = sources.seal.decision_sha256 if sources.seal else None
-    found = rule_digest(sources.plan)
+    found = sources.decision
     if sealed is not None and sealed != found:
         yield Finding(
             "rule",

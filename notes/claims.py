@@ -42,6 +42,13 @@ def weakness(expression: str, readings: Readings) -> str:
     What is known of readings is kept to: what is computed from other readings follows them, an interval encloses its
     value, a count is whole and not below zero. A claim over something that is not resolved is not judged.
     """
+    key = "weakness", expression
+    if key not in readings.memo:
+        readings.memo[key] = _weakness(expression, readings)
+    return readings.memo[key]
+
+
+def _weakness(expression: str, readings: Readings) -> str:
     operands = operands_of(expression, readings)
     computed = [name for name, _ in operands if readings[name].role == "reading"]
     if not computed:

@@ -110,6 +110,13 @@ def margins(expression: str, readings: Readings) -> Margins | None:
 
     A claim that compares nothing (`any(flag.*)`) is taken as a comparison with 0.
     """
+    key = "margins", expression
+    if key not in readings.memo:
+        readings.memo[key] = _margins(expression, readings)
+    return readings.memo[key]
+
+
+def _margins(expression: str, readings: Readings) -> Margins | None:
     parsed = parse(expression)
     asked = _Asked(parsed, readings)
     try:

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from textwrap import shorten
 
 from campaign.notes.build import page_of
-from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Finding
 from campaign.notes.html_reader import read_html
 from campaign.notes.numbers import Token, find_in
@@ -22,18 +21,15 @@ NOTHING = "no number"
 """What is said of a reader that sees none at a place."""
 
 
-def check_readers(part: Part, post: Post, sources: Sources, *, built: bool = True) -> Iterator[Finding]:
-    """Where the two readers disagree on a post, and where the `built` page shows another text than the post.
+def check_readers(part: Part, post: Post, sources: Sources) -> Iterator[Finding]:
+    """Where the two readers disagree on a post, and where the built page shows another text than the post.
 
     The page is rendered in memory; the built one is compared where it is there, for it is never committed.
     """
-    try:
-        page = page_of(part, post, sources)
-    except TemplateError:  # a plot is missing, which is told as such
-        page, built = page_of(part, post, sources, plots=False), False
+    page = page_of(part, post, sources)
     path, build = part.show(part.post), f"notes build {part.name}"
     yield from compare_readers(post.text, page, sources.names, path, sources.readings.decimal)
-    if built and part.page.is_file():
+    if part.page.is_file():
         found = part.page.read_bytes().decode("utf-8", errors="replace")
         yield from _stale(found, page, sources, part.show(part.page), build)
 

@@ -37,11 +37,18 @@ _COUNTERS = frozenset("row draw run repeat chunk call turn step at gpu seed vari
 """Columns that number what was done again; they tell no case from another."""
 
 
-def same_set(part: Part, sources: Sources) -> Iterator[Finding]:
+def same_set(part: Part, sources: Sources) -> Sequence[Finding]:
     """An error for each comparison of the plan whose two sides stand on different items; names those of one side alone.
 
     Draws that only one of two arms has are a warning: a row counts once, however many draws it has.
     """
+    memo = sources.readings.memo
+    if "same set" not in memo:
+        memo["same set"] = tuple(_same_set(part, sources))
+    return memo["same set"]
+
+
+def _same_set(part: Part, sources: Sources) -> Iterator[Finding]:
     plan = sources.plan
     text = part.plan.read_text(encoding="utf-8") if part.plan.is_file() else ""
     data = _Records(plan, sources.data.tables)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pandas as pd
 
@@ -49,6 +50,11 @@ class Sources:
     """Ids of the constants and computed readings: what readings.json holds."""
     names: tuple[str, ...]
     """Declared names, whose digits are no numbers."""
+
+    @cached_property
+    def decision(self) -> str:
+        """The sha256 of what the plan decides by."""
+        return rule_digest(self.plan)
 
 
 def load(part: Part) -> Sources:

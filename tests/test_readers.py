@@ -27,7 +27,7 @@ def test_committed_parts_read_alike(number):
     """No part has a number that its page does not show, nor the other way round."""
     part = Campaign(PARTS.parent).part(str(number))
     post, _, _ = read_kept(part)
-    assert list(check_readers(part, post, load(part), built=False)) == []
+    assert list(check_readers(part, post, load(part))) == []
 
 
 @pytest.mark.parametrize(
