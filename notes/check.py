@@ -51,9 +51,9 @@ def check(part: Part) -> Report:
     findings += _in_themselves(part, post, ledger, sources)
     kept, unknown = _kept(part, sources, repository)
     findings += kept
-    if not any(finding.level == "error" for finding in findings):
-        findings += check_readers(part, post, sources)
-        findings += stale_template(part, post)
+    for later in (lambda: stale_template(part, post), lambda: check_readers(part, post, sources)):
+        if not any(finding.level == "error" for finding in findings):
+            findings += later()
     notes = []
     if sources.data.origin != "measured":
         notes.append(f"the data are {sources.data.origin}: order and seal are stated by the source, not proven here")

@@ -160,32 +160,54 @@ class _Checker:
         self.blocks, self.tokens = _read(body, names, readings.decimal)
 
     def changed(self) -> Iterator[Finding]:
-        """A finding for every difference that touches a place or a number or a word that counts."""
+        """A finding for every difference that touches a number or a word that counts, one for each bound place."""
         expected_tokens = _read(self.expected, self.names, self.readings.decimal)[1] if self.regions else ()
+        touched: dict[int, _Region] = {}
+        """For each bound place, all that is different in it or beside it."""
         for region in self.regions:
             places = [i for i, span in enumerate(self.spans) if region.touches(*span) or self._turns_round(region, i)]
-            if places:
-                self.reported.append(region)
             for index in places:
-                start, end = self._actual_of(region, self.spans[index])
-                yield self._finding("changed", start, self.body[start:end], self.texts[index], self._source(index))
+                touched[index] = self._widened(index, region, touched.get(index))
             if places or self._wrapped_anew(region):
+                self.reported += [region] if places else []
                 continue
             was = [t for t in expected_tokens if region.touches(t.start, _reach(self.expected, t)) or _abuts(region, t)]
             now = [t for t in self.tokens if _inside(t, region, _reach(self.body, t))]
             if not was and not now and not self._counts(region):
                 continue
             self.reported.append(region)
-            said = self.body[region.actual_start : region.actual_end] if not now else _span(self.body, now)
-            wanted = self.expected[region.start : region.end] if not was else _span(self.expected, was)
-            if now and not was:
-                wanted = wanted.strip() or "nothing here"
+            whole = _Region(
+                min([region.start, *(t.start for t in was)]) if was else region.start,
+                max([region.end, *(t.noun_end for t in was)]) if was else region.end,
+                min([region.actual_start, *(t.start for t in now)]) if now else region.actual_start,
+                max([region.actual_end, *(t.noun_end for t in now)]) if now else region.actual_end,
+            )
             bound = [
                 i for t in was for i, (start, end) in enumerate(self.spans) if t.start < end and start < t.noun_end
             ]
-            code = "changed" if bound else _code(was or now)
-            source = self._source(bound[0]) if bound else "the text as it was built"
-            yield self._finding(code, (now[0].start if now else region.actual_start), said, wanted, source)
+            if bound:
+                touched[bound[0]] = self._widened(bound[0], whole, touched.get(bound[0]))
+                continue
+            wanted, said = self._texts(whole)
+            if now and not was:
+                wanted = wanted.strip() or "nothing here"
+            yield self._finding(_code(was or now), whole.actual_start, said, wanted, "the text as it was built")
+        for index, whole in touched.items():
+            wanted, said = self._texts(whole)
+            at = whole.actual_start + len(said) - len(said.lstrip())
+            yield self._finding("changed", at, said.strip(), wanted.strip(), self._source(index))
+
+    def _widened(self, index: int, region: _Region, before: _Region | None) -> _Region:
+        """The place with all that is different in it or beside it."""
+        start, end = self.spans[index]
+        actual = start + self._shift(start), end + self._shift(end)
+        known = [region, *([before] if before else [])]
+        return _Region(
+            min([start, *(one.start for one in known)]),
+            max([end, *(one.end for one in known)]),
+            min([actual[0], *(one.actual_start for one in known)]),
+            max([actual[1], *(one.actual_end for one in known)]),
+        )
 
     def _turns_round(self, region: _Region, index: int) -> bool:
         """Whether a word was put directly before or behind a bound word, as in: not above."""
@@ -303,14 +325,8 @@ class _Checker:
             if region.end <= at:
                 shift = region.actual_end - region.end
             elif region.start < at:
-                return region.actual_start - region.start
+                return min(region.actual_start + at - region.start, region.actual_end) - at
         return shift
-
-    def _actual_of(self, region: _Region, span: tuple[int, int]) -> tuple[int, int]:
-        """Where the place at `span` of the expected body lies in the actual one."""
-        before = max(0, region.start - span[0])
-        after = max(0, span[1] - region.end)
-        return region.actual_start - before, region.actual_end + after
 
     def _source(self, index: int) -> str:
         place = self.ledger.places[index]

@@ -446,6 +446,8 @@ class _Worker:
                     continue  # data that no attacker could leave there: they are refused
                 scratch.part.readings.write_text(changed, encoding="utf-8")
                 answer, differs = self._answers(job.expression, job.real)
+            if answer.exit == 2:
+                continue  # nor those, with which a plot cannot be drawn
             if change not in self.turns:
                 self.turns.append(change)
             new = [finding for finding in answer.new(scratch.before) if finding[1] == scratch.shown]
@@ -469,8 +471,7 @@ def _with_crash(missed: Missed, answer: Answer) -> Missed:
 
 def _at(finding: tuple[Any, ...], place: tuple[int, int, int]) -> bool:
     _, _, line, column, *_ = finding
-    # one before: a word that is missing may be told with the space before it
-    return line == place[0] and place[1] - 1 <= column <= place[1] + place[2]
+    return line == place[0] and place[1] <= column <= place[1] + place[2]
 
 
 _worker: _Worker | None = None

@@ -295,15 +295,17 @@ def exact(value: Fraction) -> Value:
 # Comparing words
 
 COMPARING: dict[str, frozenset[str]] = {
-    "quantifier": frozenset("all none only every both neither always never most majority".split()),
+    "quantifier": frozenset(
+        "all none only every both neither always never most majority dozens hundreds thousands millions".split()
+    ),
     "order": frozenset("first best worst".split()),
     "superlative": frozenset(
         """fastest slowest lowest highest largest smallest biggest greatest shortest longest
-            cheapest fewest least strongest weakest""".split()
+            cheapest fewest least strongest weakest quickest""".split()
     ),
     "comparative": frozenset(
         """faster slower lower higher more less fewer larger smaller bigger greater better worse
-            shorter longer cheaper stronger weaker""".split()
+            shorter longer cheaper stronger weaker quicker""".split()
     ),
     "equality": frozenset("equal equals equally equalled same identical identically unchanged".split()),
     "position": frozenset("above below beyond over under within".split()),

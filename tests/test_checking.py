@@ -201,7 +201,7 @@ from campaign.notes import checking
 from campaign.notes.paths import Campaign
 
 def never(part):
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\n" % os.getpid())  # at once, whatever the other one writes
     time.sleep(600)
 
 checking._check_one = never
@@ -216,16 +216,17 @@ except KeyboardInterrupt:
 
 def test_interrupt_ends_every_process(tried):
     """Ctrl-C ends the run and the processes that it started, and nothing of them is left."""
-    started = subprocess.Popen(
-        [sys.executable, "-P", "-c", SLOW], cwd=tried.root, stdout=subprocess.PIPE, text=True, process_group=0
-    )
-    workers = [int(started.stdout.readline()) for _ in range(2)]
-    os.killpg(started.pid, signal.SIGINT)
-    assert started.wait(60) == 130
+    command = [sys.executable, "-P", "-c", SLOW]
+    with subprocess.Popen(command, cwd=tried.root, stdout=subprocess.PIPE, text=True, process_group=0) as started:
+        try:
+            workers = [int(started.stdout.readline()) for _ in range(2)]
+            os.killpg(started.pid, signal.SIGINT)
+            assert started.wait(60) == 130
+        finally:
+            started.kill()
     for worker in workers:
         with pytest.raises(ProcessLookupError):
             os.kill(worker, 0)
-    started.stdout.close()
 
 
 def test_caller_that_stops_early_leaves_no_process(tried):
