@@ -201,7 +201,7 @@ from campaign.notes import checking
 from campaign.notes.paths import Campaign
 
 def never(part):
-    os.write(1, b"%d\n" % os.getpid())  # at once, whatever the other one writes
+    os.write(1, b"%d\\n" % os.getpid())  # at once, whatever the other one writes
     time.sleep(600)
 
 checking._check_one = never
