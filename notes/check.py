@@ -48,7 +48,11 @@ def check(part: Part) -> Report:
     findings += stale_plots(part, sources, ledger)
     findings += _rule(part, sources)
     findings = told_apart(part, findings, sources, repository)
-    findings += _in_themselves(part, post, ledger, sources)
+    edited = any(finding.code == "changed" for finding in findings)
+    for finding in _in_themselves(part, post, ledger, sources):
+        # two places that print one reading differ where one was edited: that one is told already
+        if not (edited and finding.code == "disagree" and finding.path == part.show(part.post)):
+            findings.append(finding)
     kept, unknown = _kept(part, sources, repository)
     findings += kept
     for later in (lambda: stale_template(part, post), lambda: check_readers(part, post, sources)):
