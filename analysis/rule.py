@@ -85,7 +85,7 @@ def _deciding(plan: Plan) -> set[str]:
     while texts:
         for name in _named(texts.pop(), known) - found:
             found.add(name)
-            texts += _texts(known[name])
+            texts += texts_in(known[name])
     return found
 
 
@@ -104,12 +104,12 @@ def _fits(word: str, name: str) -> bool:
     return re.fullmatch(rf"{member}(\.\w+)?", word) is not None
 
 
-def _texts(value: Any) -> list[str]:
+def texts_in(value: Any) -> list[str]:
     """Every text in a declaration."""
     if isinstance(value, Mapping):
-        return [text for inner in value.values() for text in _texts(inner)]
-    if isinstance(value, list):
-        return [text for inner in value for text in _texts(inner)]
+        return [text for inner in value.values() for text in texts_in(inner)]
+    if isinstance(value, list | tuple):
+        return [text for inner in value for text in texts_in(inner)]
     return [value] if isinstance(value, str) else []
 
 

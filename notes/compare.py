@@ -1,9 +1,10 @@
 """Comparing a body, as a reader sees it, with the ledger and fresh readings: place by place.
 
 The expected body is the ledger's literal text with what its sources give now in the places. Where the body
-differs from it, the difference is a finding when it touches a bound place, a number, a number word or a
-comparing word; other words are the body hash's business. Apart from that, every number in the body must lie
-in a place, be a declared name, or be structure.
+differs from it, the difference is a finding when it touches a bound place, a number, a number word, a comparing
+word, a name of what is compared, a table, or any word in a number's own clause; other words are the body hash's
+business. Apart from that, every number in the body must lie in a place, be a declared name, or be structure, and
+every comparing word beside a number must lie in a place.
 """
 
 import difflib

@@ -17,7 +17,7 @@ import pandas as pd
 from campaign.analysis.compute import KINDS, read
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES
-from campaign.analysis.rule import declarations
+from campaign.analysis.rule import declarations, texts_in
 from campaign.engine.data import Data
 from campaign.engine.plan import Plan
 from campaign.engine.records import OUTCOMES, ROW_STATES
@@ -380,7 +380,7 @@ def _needed(plan: Plan, expression: str) -> tuple[Plan, frozenset[str]]:
         for word in _ID.findall(texts.pop()):
             for name in [name for name in known if name not in found and _means(word, name)]:
                 found.add(name)
-                more = [*_texts(known[name]), *_defaults(known[name])]
+                more = [*texts_in(known[name]), *_defaults(known[name])]
                 texts += more
                 said += more
     words = frozenset(word for text in said for word in re.findall(r"[\w-]+", text))
@@ -403,15 +403,6 @@ def _means(word: str, name: str) -> bool:
     if "{" in name:  # in a family's own expressions its members end where {0} begins: gain.{0}
         return word.startswith(head) or head.startswith(f"{word}.")
     return word == name or word.startswith(f"{name}.")
-
-
-def _texts(value: Any) -> list[str]:
-    """Every text in a declaration."""
-    if isinstance(value, Mapping):
-        return [text for inner in value.values() for text in _texts(inner)]
-    if isinstance(value, list):
-        return [text for inner in value for text in _texts(inner)]
-    return [value] if isinstance(value, str) else []
 
 
 def _defaults(declaration: Mapping[str, Any]) -> list[str]:

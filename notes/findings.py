@@ -19,7 +19,7 @@ CODES = {
     "kept": "kept text, a seal or an entry was changed",
     "rule": "a sealed plan compiles to another rule than at its seal",
     "nothing": "nothing to check was found, or less than before",
-    "claim": "a comparing word that no claim binds",
+    "claim": "a comparing word that nothing binds, or a claim that claims nothing",
     "fragile": "a claim that a change within the noise would turn",
     "derived": "a number that a reader computes otherwise from the printed ones",
     "set": "a ratio or difference over two different sets of items",

@@ -8,7 +8,6 @@ changes that `Import.changes` lists.
 
 import json
 import re
-import shutil
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -20,11 +19,11 @@ from typing import Literal
 
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rounding import MINUS
-from campaign.engine.files import write_bytes
 from campaign.kernels.errors import CampaignError
 from campaign.notes.bindings import Bindings, Candidate, Number, clearly_ahead, format_that_prints, numbers_in
 from campaign.notes.claims import check_claim, claim_holds
 from campaign.notes.errors import TemplateError, UsageError
+from campaign.notes.new import write_folder
 from campaign.notes.numbers import Token, find, find_in
 from campaign.notes.parser import parser
 from campaign.notes.paths import Campaign, Part, part_name
@@ -546,20 +545,7 @@ def write_import(campaign: Campaign, part_name_said: str, imported: Import, day:
                 f"{part.show(part.folder / name)}: is there already; expected none, as nothing is overwritten. "
                 "Move it away, or choose another number."
             )
-    written: list[Path] = []
-    try:
-        for name, content in contents.items():
-            path = part.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(path, content)
-            written.append(path)
-    except OSError:
-        for path in written:
-            path.unlink(missing_ok=True)
-        if not there:
-            shutil.rmtree(part.folder, ignore_errors=True)
-        raise
-    return written
+    return write_folder(part.folder, contents)
 
 
 def _files_beside(imported: Import) -> Iterator[tuple[str, bytes]]:

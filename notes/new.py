@@ -2,6 +2,7 @@
 
 import shutil
 import tomllib
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -38,17 +39,7 @@ def new_part(campaign: Campaign, said: str, today: date, like: str | None = None
     texts["data/run.json"] = '{\n "origin": "measured"\n}\n'
     contents = {name: text.encode() for name, text in texts.items()}
     contents = _empty_tables(texts["plan.toml"]) | contents
-    written = []
-    try:
-        for name, content in contents.items():
-            path = part.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(path, content)
-            written.append(path)
-    except OSError:
-        shutil.rmtree(part.folder, ignore_errors=True)
-        raise
-    return written
+    return write_folder(part.folder, contents)
 
 
 def _empty_tables(plan: str) -> dict[str, bytes]:
@@ -65,3 +56,22 @@ def _empty_tables(plan: str) -> dict[str, bytes]:
             rest = {column: kind for column, kind in KNOWN[name]["columns"].items() if column not in summed}
             files[said["rest"]] = empty_table(rest, Path(said["rest"]).suffix)
     return files
+
+
+def write_folder(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """The files written into `folder`; where one cannot be written nothing new stays."""
+    there = folder.exists()
+    written: list[Path] = []
+    try:
+        for name, content in contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, content)
+            written.append(path)
+    except OSError:
+        for path in written:
+            path.unlink(missing_ok=True)
+        if not there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return written

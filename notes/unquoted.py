@@ -1,12 +1,12 @@
 """Declarations that nothing uses: readings, constants and facts that no place, claim, plot, rule or reading names."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import parse
 from campaign.analysis.readings import ASPECTS
+from campaign.analysis.rule import texts_in
 from campaign.engine.plan import LEVEL, Plan
 from campaign.notes.corrections import read_corrections
 from campaign.notes.findings import Finding
@@ -80,32 +80,20 @@ def _used(part: Part, ledger: Ledger, sources: Sources) -> set[str]:
 def _in_plan(plan: Plan) -> Iterator[str]:
     """The words of the plan that may be ids: those of its sections, and those of each declaration but its own id."""
     held = plan.model_dump(exclude={"reading", "constants", "about", "question", "arms"}, exclude_none=True)
-    for text in _texts(held):
+    for text in texts_in(held):
         yield from _ID.findall(text)
     for said in plan.reading:
         own = str(said["id"])
         for key, value in said.items():
             if key in ("id", "unit", "print", "because", "kind", "winner"):
                 continue
-            for text in _texts(value):
+            for text in texts_in(value):
                 yield from (word for word in _ID.findall(_filled(text)) if not _fits(word, own))
 
 
 def _filled(text: str) -> str:
     """A text of a family's declaration, with a star for what stands in braces."""
     return re.sub(r"\{[^{}]*\}", "*", text)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a declaration."""
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
-    elif isinstance(value, str):
-        yield value
 
 
 def _stem(name: str) -> str:
