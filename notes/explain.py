@@ -92,7 +92,7 @@ def _loose(sources: Sources, here: Standing) -> Iterator[str]:
     elif token.role == "undeclared":
         yield from _section("unbound", ["letters with digits that no list of names declares; `notes check` tells"])
     elif token.role == "comparing":
-        yield from _section("unbound", ["a comparing word that no claim binds; `notes check --words` lists them"])
+        yield from _section("unbound", ["a comparing word that nothing binds; `notes check` lists them"])
     else:
         unit = f" {token.unit}" if token.unit else ""
         yield from _section("value", [f"{token.value}{unit}"])
