@@ -64,7 +64,9 @@ class AuditCoverage:
 
 
 def _listed(**counts: int) -> str:
-    there = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    names = {name: name.replace("_", " ") for name in counts}
+    names |= {name: said.removesuffix("s") for name, said in names.items() if counts[name] == 1}
+    there = [f"{count} {names[name]}" for name, count in counts.items() if count]
     return ", ".join(there) or "nothing"
 
 
