@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
-from datetime import date
+from datetime import UTC, date, datetime
 from importlib import import_module
 from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple
@@ -64,7 +64,7 @@ def check_all(
     campaign = Snapshot(parts[0].campaign.root)
     kept = None
     if cache:
-        kept = _Kept(campaign, today or date.today())
+        kept = _Kept(campaign, today or datetime.now(UTC).date())
         campaign = kept.campaign
     campaign.read()
     asked = [Part(campaign, part.name) for part in parts]
