@@ -49,8 +49,8 @@ class Around:
 
 
 def files_of(part: Part, hashes: Hashes) -> str:
-    """A digest of everything in the part's folder; OSError where it cannot be read."""
-    return digest(tree(str(part.folder), hashes))
+    """A digest of everything in the part's folder, and of its page; OSError where it cannot be read."""
+    return digest([tree(str(part.folder), hashes), hash_or_nothing(str(part.page), hashes)])
 
 
 def named_by(part: Part, index: Index) -> list[str]:

@@ -479,3 +479,14 @@ def test_what_is_no_report_is_refused(said):
     """A report of another version is not read."""
     with pytest.raises(ValueError, match="not a Report"):
         report_from(said)
+
+
+def test_page_that_appears_is_seen(tried):
+    """A page that was not there at the first check, and shows another number, is a finding of the second."""
+    page = tried.part.page
+    page.unlink(missing_ok=True)
+    same(tried)
+    tried.notes("build", "1")
+    page.write_text(page.read_text().replace("0.300", "0.400"))
+    told = {name: [one.code for one in report.findings if not one.warning] for name, report, *_ in same(tried)}
+    assert set(told["part-1"]) == {"stale"}
