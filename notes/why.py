@@ -113,6 +113,13 @@ def _nothing(part: Part, everything: Sequence[Standing], text: str | None, line:
         near_by = f" The nearest line with one is {lines[0]}: `notes why {part.name}:{lines[0]}`." if lines else ""
         return f"{where}:{line}: no number and no bound word stands on this line; expected one.{near_by}"
     asked = text or ""
+    inside = [
+        one for one in everything if asked and re.search(rf"(?<![\w.,]){re.escape(asked)}(?![\w]|[.,]\d)", one.text)
+    ]
+    if inside:
+        said = ", ".join(f"{one.text!r} ({one.address})" for one in inside[:3])
+        whole = f"expected the whole. Name it: `notes why {inside[0].address}`."
+        return f"{where}: {asked!r} is printed as part of {said} only; {whole}"
     near = nearest_to(everything, asked)
     if near:
         said = ", ".join(f"{one.text} ({one.address})" for one in near)

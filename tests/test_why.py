@@ -229,3 +229,9 @@ def test_part_may_be_named_with_its_folder(campaign):
     line, column = place(campaign, "0.300")
     assert "saving" in campaign.notes("why", f"parts/part-1:{line}:{column}").stdout
     assert "saving" in campaign.notes("why", f"parts/part-1/post.md:{line}:{column}").stdout
+
+
+def test_part_of_a_date_is_told_with_the_whole(campaign):
+    """A year that stands in a date only is told where, with the command that asks for the date."""
+    said = campaign.notes("why", "1", "2026", exit=2).stderr
+    assert "'2026' is printed as part of '6 November 2026' (part-1:" in said and "`notes why part-1:" in said
