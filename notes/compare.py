@@ -432,10 +432,6 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
     return before[-1] if before else max(0, start - 2000), after.start() if after else len(text)
 
 
-def _span(text: str, tokens: Sequence[Token]) -> str:
-    return text[min(t.start for t in tokens) : max(t.noun_end for t in tokens)]
-
-
 def _line_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 

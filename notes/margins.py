@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import Expression, Undefined, parse
 from campaign.analysis.formulas import expression_of
 from campaign.analysis.readings import Reading, Readings
-from campaign.notes.claims import Claimed
 from campaign.notes.quote import MINUS
 
 _SIGNS: dict[type[ast.cmpop], tuple[str, int]] = {
@@ -128,27 +126,6 @@ def _margins(expression: str, readings: Readings) -> Margins | None:
         if isinstance(node, ast.Compare):
             comparisons += [weakest(each) for each in asked.compare(node)]
     return Margins(found, tuple(comparisons), tuple(_beneath(parsed, readings)))
-
-
-def margin_text(place: Claimed, readings: Readings) -> str:
-    """By how much the claim of a place holds, for people; empty for a place that claims nothing, or nothing that is."""
-    found = _of_place(place, readings)
-    return str(found) if found else ""
-
-
-def fragile(place: Claimed, readings: Readings) -> bool:
-    """Whether a change within the noise would turn the claim of a place."""
-    found = _of_place(place, readings)
-    return found is not None and found.fragile
-
-
-def _of_place(place: Claimed, readings: Readings) -> Margins | None:
-    if place.kind != "claim":
-        return None
-    try:
-        return margins(place.source, readings)
-    except ReadingError:
-        return None  # the comparison with the text tells of it
 
 
 Lookup = Callable[[str], Any]

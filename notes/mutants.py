@@ -6,7 +6,7 @@ them cost no more memory than their edits.
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_EVEN, Decimal
 from functools import cached_property
@@ -834,9 +834,3 @@ def _number_hidden(published: Published) -> Iterator[tuple[Edit, ...]]:
             yield (Edit(token.core_start, token.core_end, new),)
     for start, end in published.counting:
         yield (Edit(start, start, "<!-- "), Edit(end, end, " -->"))
-
-
-def all_mutants(published: Published, kinds: Sequence[str] | None = None) -> Iterator[Mutant]:
-    """Every mutant of these classes, of all where none are named."""
-    for kind in CLASSES if kinds is None else kinds:
-        yield from mutants(published, kind)

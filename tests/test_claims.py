@@ -11,7 +11,7 @@ from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.worlds import other_world
 from campaign.notes.claims import claim_holds, typed_numbers, weak_claims, weakness
 from campaign.notes.ledger import Place
-from campaign.notes.margins import fragile, margin_text, margins
+from campaign.notes.margins import margins
 
 STAT = {"kind": "stat", "unit": "ms"}
 DECLARED = (
@@ -362,11 +362,3 @@ def test_every_comparison_of_a_claim_has_its_margin():
 def test_a_claim_over_something_open_has_no_margin():
     """Neither word is printed, so nothing holds by anything."""
     assert margins("open > bar", MARGINS) is None
-
-
-def test_a_place_tells_its_margin():
-    """A place that claims has one; a number, and a claim whose reading is gone, have none."""
-    assert margin_text(claim("saving.lo > 0"), MARGINS) == "holds by 0.1 ms"
-    assert margin_text(Place("0.3", "reading", "saving"), MARGINS) == ""
-    assert margin_text(claim("gone > 0"), MARGINS) == ""
-    assert fragile(claim("saving > bar"), MARGINS) and not fragile(claim("gone > 0"), MARGINS)
