@@ -189,7 +189,7 @@ def _of_part(other: Part) -> _Theirs:
             built = json.loads(other.readings.read_bytes())
         for one in built["readings"]:
             values[one["id"]] = _Held(one["value"], one.get("unit", ""), one.get("formula", ""), shown)
-        data = built["data"]
+        data = dict(built["data"].items())
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # that part's own check tells what is wrong with it
     return _Theirs(values, data)

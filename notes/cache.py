@@ -29,8 +29,10 @@ PRIVATE = 0o700
 def user_folder() -> Path:
     """Where the user's programs keep what they can make again: XDG_CACHE_HOME, or ~/.cache."""
     said = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(said) if os.path.isabs(said) else Path.home() / ".cache"
-    return home / "campaign-notes"
+    home = said if os.path.isabs(said) else os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(home):
+        home = os.devnull  # a user without a home, as in a container: nothing can be kept, and that is no error
+    return Path(home, "campaign-notes")
 
 
 def digest(value: object) -> str:

@@ -41,7 +41,7 @@ def derived(part: Part, post: Post, ledger: Ledger, sources: Sources) -> Iterato
         operands = _operands(expression, readings, known)
         if operands is None:
             continue
-        yield from _differences(part, readings[name], expression, operands, here)
+        yield from _differences(part, readings[name], expression, operands, here, readings.decimal)
 
 
 def _differences(
@@ -50,11 +50,12 @@ def _differences(
     expression: Expression,
     operands: Mapping[str, tuple[Printed, PrintedPlace]],
     here: list[PrintedPlace],
+    decimal: str,
 ) -> Iterator[Finding]:
     """The ways in which one reading is printed that its printed operands do not give."""
     printed_operands = {name: printed for name, (printed, _) in operands.items()}
     for text in dict.fromkeys(one.text for one in here):
-        printed = printed_number(text, reading)
+        printed = printed_number(text, reading, decimal)
         if printed is None:
             continue
         found = audit(reading.id, expression, printed, printed_operands)

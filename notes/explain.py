@@ -364,7 +364,7 @@ def _same_reading(sources: Sources, other: Part, name: str) -> bool:
         kept = json.loads(other.readings.read_bytes())
         value = next((one["value"] for one in kept["readings"] if one["id"] == name), None)
         digests = set(kept["data"].values())
-    except (OSError, ValueError, KeyError, TypeError):
+    except (AttributeError, OSError, ValueError, KeyError, TypeError):
         return False
     ours = {sha256 for path, sha256 in sources.data.digests.items() if not path.endswith("run.json")}
     mine = sources.readings[name].value

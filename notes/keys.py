@@ -98,7 +98,10 @@ def used(
     home = Path(__file__).parents[1]
     folders = [part.folder, *(part.campaign.parts_folder / name for name in named)]
     covered = [os.path.join(root, ".git"), os.path.join(root, MARKER), *map(os.path.realpath, folders)]
-    covered += [os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, *(home / name for name in CODE))]
+    covered += [os.path.realpath(home / name) for name in CODE]
+    # A prefix above the campaign, as /usr is above /usr/local/src, would cover what is read of other parts.
+    prefixes = map(os.path.realpath, (sys.prefix, sys.base_prefix))
+    covered += [place for place in prefixes if place != root and _below(place, root)]
     found = set()
     for kind, path in asked:
         real = os.path.realpath(path)
@@ -139,15 +142,19 @@ def _below(path: str, folder: str) -> bool:
 def program() -> str | None:
     """sha256 over the program's own files and the versions of everything installed beside it.
 
-    None where one of its files changed after this process began, or just before: another one may be running.
+    None where one of its files cannot be read, or changed after this process began, or just before: another one may be
+    running.
     """
     home = Path(__file__).parents[1]
     files: list[list[str]] = []
     hashes = Hashes()
-    for path in sorted(_code(home)):
-        if os.stat(path).st_ctime > _STARTED - JUST_NOW_S:
-            return None
-        files.append([os.path.relpath(path, home), hashes.of(path)])
+    try:
+        for path in sorted(_code(home)):
+            if os.stat(path).st_ctime > _STARTED - JUST_NOW_S:
+                return None
+            files.append([os.path.relpath(path, home), hashes.of(path)])
+    except OSError:
+        return None  # an editor's lock file, say
     return digest([files, sorted(_installed())])
 
 

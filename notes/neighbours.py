@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -232,8 +233,8 @@ def published_digests(part: Part, repository: History) -> dict[str, str]:
     first = repository.first_version(part.published)
     blob = repository.blob_at(first.commit, part.readings) if first else None
     try:
-        return json.loads(repository.text_of(blob))["data"] if blob else {}
-    except (CampaignError, ValueError, KeyError, TypeError):
+        return dict(json.loads(repository.text_of(blob))["data"].items()) if blob else {}
+    except (AttributeError, CampaignError, ValueError, KeyError, TypeError):
         return {}
 
 
@@ -446,7 +447,8 @@ def _kept(part: Part) -> _Kept:
 def _stamp(path: Path) -> tuple[int, int]:
     """What changes with a file, so that what was read of it is read again."""
     try:
-        found = path.stat()
+        with open(path, "rb") as file:  # opened, so that a kept report knows of it each time, though it is read once
+            found = os.fstat(file.fileno())
     except OSError:
         return (0, 0)
     return found.st_mtime_ns, found.st_size

@@ -49,8 +49,8 @@ def stale_readings(part: Part, sources: Sources) -> Iterator[Finding]:
         raise CannotTell(f"{shown}: there is no such file; expected the readings as built. Run `{mend}`.")
     try:
         found = json.loads(part.readings.read_bytes())
-        kept, files = {r["id"]: r for r in found["readings"]}, found["data"]
-    except (ValueError, KeyError, TypeError):
+        kept, files = {r["id"]: r for r in found["readings"]}, dict(found["data"].items())
+    except (AttributeError, ValueError, KeyError, TypeError):
         yield Finding("stale", shown, 1, 1, "not a readings.json", "what notes build writes", "", mend)
         return
     wanted = json.loads(readings_json(sources))

@@ -240,3 +240,12 @@ def test_tree_with_something_that_is_no_file_cannot_be_told(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="neither file nor folder"):
         tree(str(tmp_path), Hashes())
+
+
+def test_user_without_a_home_keeps_nothing(monkeypatch):
+    """No folder can be made for one, and the cache takes what it is given without keeping it."""
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert user_folder().is_absolute() and not user_folder().is_relative_to(os.getcwd())
+    kept = Cache(user_folder())
+    assert kept.get("slot", "key") is None

@@ -53,7 +53,16 @@ def test_changed_readings_are_found(campaign):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"readings": [], "data": {}}', '{"readings": [3], "data": {}}', "\x00"]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"readings": [], "data": {}}',
+        '{"readings": [], "data": []}',
+        '{"readings": [3], "data": {}}',
+        "\x00",
+    ],
 )
 def test_damaged_readings_are_found(campaign, text):
     """A readings.json that cannot be read is a finding that a build mends."""
