@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from campaign.analysis.kinds import slug
@@ -102,6 +103,16 @@ def _fits(word: str, name: str) -> bool:
         return re.fullmatch(steps + more, name) is not None
     member = re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(name))
     return re.fullmatch(rf"{member}(\.\w+)?", word) is not None
+
+
+def declares(declared: str, name: str) -> bool:
+    """Whether a declaration's id is `name`, or a family that has it as a member."""
+    return _members_of(declared).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def _members_of(declared: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{[^{}]*\\\}", r"[\\w.]+", re.escape(declared)))
 
 
 def texts_in(value: Any) -> list[str]:

@@ -63,18 +63,8 @@ def _in_the_post(part: Part, places: Mapping[str, list[PrintedPlace]], readings:
         for one, printed in said:
             if _meet(printed, most):
                 continue
-            yield Finding(
-                "disagree",
-                part.show(part.post),
-                one.line,
-                one.column,
-                one.text,
-                finest.text,
-                name,
-                f"notes build {part.name}, so that both are printed from one value",
-                length=len(one.text),
-                also=(f"{finest.text} at {finest.where}",),
-            )
+            mend = f"notes build {part.name}, so that both are printed from one value"
+            yield _printed_otherwise(part, one, finest.text, name, mend, f"{finest.text} at {finest.where}")
 
 
 def _first_name(name: str, readings: Readings) -> str:
@@ -214,18 +204,9 @@ def _restated(
         printed = _printed(one.text, name, sources.readings)
         if printed is None or abs(printed.value - Fraction(repr(held.value))) <= printed.half:
             continue
-        yield Finding(
-            "disagree",
-            part.show(part.post),
-            one.line,
-            one.column,
-            one.text,
-            printed.alike(Fraction(repr(held.value))),
-            where,
-            f"type {name} with all its digits, as {other.title} has it, then notes build {part.name}",
-            length=len(one.text),
-            also=(f"typed as {said.value}, which is {held.value} rounded: printed shorter it is rounded twice",),
-        )
+        mend = f"type {name} with all its digits, as {other.title} has it, then notes build {part.name}"
+        also = f"typed as {said.value}, which is {held.value} rounded: printed shorter it is rounded twice"
+        yield _printed_otherwise(part, one, printed.alike(Fraction(repr(held.value))), where, mend, also)
 
 
 def _rounded_twice(typed: Any, held: Any) -> tuple[str, ...]:
@@ -269,6 +250,14 @@ def _recomputed(part: Part, sources: Sources, theirs: _Theirs, other: Part) -> I
             f"{name} of {other.title}, {held.line}, from the same data",
             f"notes build {part.name} and notes check {other.name}, to see which one is stale",
         )
+
+
+def _printed_otherwise(part: Part, one: PrintedPlace, expected: str, source: str, mend: str, also: str) -> Finding:
+    """The finding at a place that prints another number than another place or part."""
+    path = part.show(part.post)
+    return Finding(
+        "disagree", path, one.line, one.column, one.text, expected, source, mend, length=len(one.text), also=(also,)
+    )
 
 
 def _typed(part: Part, name: str, said: Any, expected: Any, source: str, also: tuple[str, ...] = ()) -> Finding:

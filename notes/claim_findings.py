@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from campaign.analysis.errors import ReadingError
 from campaign.notes.claims import typed_numbers, weak_claims
-from campaign.notes.findings import Finding
+from campaign.notes.findings import Finding, Level
 from campaign.notes.ledger import Ledger
 from campaign.notes.margins import Margins, margins
 from campaign.notes.paths import Part
@@ -50,6 +50,6 @@ def _margins(expression: str, sources: Sources) -> Margins | None:
         return None  # the comparison with the text tells of it
 
 
-def _finding(code: str, path: str, at: PrintedPlace, expected: str, mend: str, level: str) -> Finding:
+def _finding(code: str, path: str, at: PrintedPlace, expected: str, mend: str, level: Level) -> Finding:
     source = f"claim {at.place.source}"
-    return Finding(code, path, at.line, at.column, at.text, expected, source, mend, level, len(at.text))  # type: ignore[arg-type]
+    return Finding(code, path, at.line, at.column, at.text, expected, source, mend, level, len(at.text))

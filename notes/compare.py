@@ -19,7 +19,8 @@ from campaign.analysis.readings import Readings
 from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Coverage, Finding
 from campaign.notes.ledger import Ledger, Place
-from campaign.notes.numbers import Token, find, find_in
+from campaign.notes.lines import line_column
+from campaign.notes.numbers import Token, find, find_in, surroundings
 from campaign.notes.reader import Block, read
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -115,7 +116,7 @@ def compare(
             texts.append(place.fresh(readings))
         except (ReadingError, TemplateError) as wrong:
             mend = "declare it in the plan or facts again, or correct the template; then notes build"
-            line, column = _line_column(ledger.body(), start)
+            line, column = line_column(ledger.body(), start)
             findings.append(
                 Finding(
                     "gone",
@@ -278,7 +279,7 @@ class _Checker:
             whole = inside and token.core_end <= places[at][1]
             place = self.ledger.places[places[at][2]] if inside else None
             if token.role == "comparing":
-                if inside or self._surroundings(token) in beside:
+                if inside or surroundings(self.blocks, token) in beside:
                     count["words"] += 1
                     count["words_bound"] += inside
                     count["words_claimed"] += place is not None and place.kind == "claim"
@@ -298,14 +299,9 @@ class _Checker:
         numbers = count["quoted"] + count["facts"] + count["structure"] + count["unbound"]
         return findings, Coverage(numbers, **count)
 
-    def _surroundings(self, token: Token) -> tuple[int, int]:
-        """The block that a token stands in; in a table, its row."""
-        cell = self.blocks[token.block].cell
-        return (cell.table, cell.row) if cell else (-1, token.block)
-
     def _beside_numbers(self) -> set[tuple[int, int]]:
         """The blocks and rows of tables that hold a number."""
-        return {self._surroundings(token) for token in self.tokens if token.role in ("number", "word")}
+        return {surroundings(self.blocks, token) for token in self.tokens if token.role in ("number", "word")}
 
     def _changed_at(self, token: Token) -> bool:
         """Whether a difference that is a finding already touches the token."""
@@ -365,7 +361,7 @@ class _Checker:
         return replace(self._finding("claim", token.start, token.text, expected, "", mend), level="warning")
 
     def _finding(self, code: str, at: int, said: str, expected: str, source: str, mend: str = "") -> Finding:
-        line, column = _line_column(self.body, at)
+        line, column = line_column(self.body, at)
         return Finding(
             code,
             self.where.path,
@@ -430,10 +426,6 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
     before = [found.end() for found in _CLAUSE_END.finditer(text, max(0, start - 2000), start)]
     after = _CLAUSE_END.search(text, end)
     return before[-1] if before else max(0, start - 2000), after.start() if after else len(text)
-
-
-def _line_column(text: str, at: int) -> tuple[int, int]:
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _regions(expected: str, actual: str) -> list[_Region]:

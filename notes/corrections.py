@@ -165,17 +165,6 @@ def read_corrections(part: Part) -> list[Correction]:
     return _entries(read_toml(part.corrections, where) or {}, where)
 
 
-def caused(part: Part) -> list[Caused]:
-    """The corrections in other parts that name `part` as the one whose work led to them."""
-    return [
-        Caused(other, correction)
-        for other in part.campaign.parts()
-        if other.name != part.name
-        for correction in read_corrections(other)
-        if correction.caused_by == part.name
-    ]
-
-
 def check_corrections(part: Part, repo: History) -> list[Problem]:
     """What is wrong with the part's entries: their chain, their history, and the words they say were published.
 

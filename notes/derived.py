@@ -11,6 +11,7 @@ from campaign.analysis.expressions import Expression, parse
 from campaign.analysis.formulas import expression_of
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rounding import MINUS, UNROUNDED, Printed, audit, rule_that_fits
+from campaign.analysis.worlds import named
 from campaign.notes.findings import Finding
 from campaign.notes.ledger import Ledger
 from campaign.notes.paths import Part
@@ -124,7 +125,7 @@ def _operands(
     expression: Expression, readings: Readings, known: Mapping[str, tuple[Printed, PrintedPlace]]
 ) -> dict[str, tuple[Printed, PrintedPlace]] | None:
     """What is printed for each operand; None where one is not printed in this post."""
-    names = [one for said in expression.ids for one in (readings.matching(said) if "*" in said else [said])]
+    names = named(expression, readings)
     if not names or not all(name in known for name in names):
         return None
     return {name: known[name] for name in names}

@@ -24,7 +24,7 @@ from campaign.notes.bindings import Bindings, Candidate, Number, clearly_ahead, 
 from campaign.notes.claims import check_claim, claim_holds
 from campaign.notes.errors import TemplateError, UsageError
 from campaign.notes.new import write_folder
-from campaign.notes.numbers import Token, find, find_in
+from campaign.notes.numbers import Token, find, find_in, surroundings
 from campaign.notes.parser import parser
 from campaign.notes.paths import Campaign, Part, part_name
 from campaign.notes.post import BEGIN, END, split
@@ -266,20 +266,15 @@ class _Work:
             found = Bindings(self.sources.readings, labels).candidates(numbers)
         for number, candidates in zip(numbers, found, strict=True):
             self._number(number, candidates)
-        with_numbers = {self._surroundings(token) for token in counted}
+        with_numbers = {surroundings(self.blocks, token) for token in counted}
         for token in self._tokens:
-            if token.role == "comparing" and self._surroundings(token) in with_numbers:
+            if token.role == "comparing" and surroundings(self.blocks, token) in with_numbers:
                 self._compared(token)
             elif token.role == "name":
                 new = token.text in self.proposed
                 self._item(token, "name" if new else "declared", "names" if new else "", "letters with digits")
             elif token.role == "structure":
                 self._item(token, "structure", "", token.kind)
-
-    def _surroundings(self, token: Token) -> tuple[int, int]:
-        """The block that a token stands in; in a table, its row: a check asks for comparing words beside numbers so."""
-        cell = self.blocks[token.block].cell
-        return (cell.table, cell.row) if cell else (-1, token.block)
 
     def _item(self, token: Token, outcome: Outcome, proposal: str, why: str) -> None:
         line, column = self.old.place(token.start)
@@ -298,7 +293,7 @@ class _Work:
         worth = [one for one in candidates if one.chance >= WORTH]
         end = token.core_end + (len(best.said) - len(number.said) if best else 0)
         if best and self._quotable(token, end, best.said):
-            self._bound.setdefault(self._surroundings(token), {})[token.start] = best.id
+            self._bound.setdefault(surroundings(self.blocks, token), {})[token.start] = best.id
             self._replace(token, token.core_start, end, best.quote, best.said)
             self._item(token, "bound", best.quote, "; ".join(best.reasons) or "nothing else prints it")
         elif worth:
@@ -377,7 +372,7 @@ class _Work:
     def _claim(self, token: Token) -> str:
         """A claim over the bound numbers next to a comparing word that is true of the data; empty where none is."""
         sign = _SIGN_OF.get(token.text.lower())
-        here = self._bound.get(self._surroundings(token), {})
+        here = self._bound.get(surroundings(self.blocks, token), {})
         before = [name for start, name in here.items() if start < token.start]
         after = [name for start, name in here.items() if start > token.start]
         if not (sign and before and after and self.sources):

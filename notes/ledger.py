@@ -16,6 +16,7 @@ from campaign.analysis.readings import Readings
 from campaign.engine.strict import Strict
 from campaign.notes.claims import claim_holds
 from campaign.notes.errors import UsageError
+from campaign.notes.lines import line_column
 from campaign.notes.quote import NOT_RESOLVED, print_reading
 
 SCHEMA = 1
@@ -102,10 +103,10 @@ class Ledger:
     def _described(self) -> Iterator[dict[str, Any]]:
         body = self.body()
         for place, literal, (start, _) in zip(self.places, self.literals, self.spans(), strict=False):
-            line_start = body.rfind("\n", 0, start) + 1
+            line, column = line_column(body, start)
             said: dict[str, Any] = {
-                "line": body.count("\n", 0, start) + 1,
-                "column": start - line_start + 1,
+                "line": line,
+                "column": column,
                 "text": place.text,
                 "kind": place.kind,
                 "source": place.source,

@@ -13,7 +13,7 @@ from pathlib import Path
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.readings import Readings
 from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES
-from campaign.analysis.rule import declarations
+from campaign.analysis.rule import declarations, declares
 from campaign.engine.yardstick import YARDSTICK_TABLES
 from campaign.kernels.errors import CampaignError
 from campaign.notes.claims import operands_of
@@ -247,7 +247,7 @@ def _files_of(name: str, sources: Sources, seen: set[str]) -> set[str]:
     if name in seen or name not in sources.readings or sources.readings[name].role != "reading":
         return set()
     seen.add(name)
-    said = next((said for said in declarations(sources.plan) if _declares(str(said.get("id", "")), name)), None)
+    said = next((said for said in declarations(sources.plan) if declares(str(said.get("id", "")), name)), None)
     operands = [_base(operand, sources.readings) for operand, _ in sources.readings[name].operands]
     found = {file for operand in operands for file in _files_of(operand, sources, seen)}
     if said is None or said.get("kind") in ("expr", "choice", "verdict"):
@@ -261,13 +261,6 @@ def _files_of(name: str, sources: Sources, seen: set[str]) -> set[str]:
         found |= {file for file in sources.data.digests if file.startswith("../")}
     globs = [sources.plan.table(table)[0] for table in tables if table in sources.plan.tables]
     return found | {file for file in sources.data.digests if any(fnmatch(file, glob) for glob in globs)}
-
-
-def _declares(declared: str, name: str) -> bool:
-    """Whether a declaration's id is `name`, or a family that has it as a member."""
-    if "{" not in declared:
-        return declared == name
-    return re.fullmatch(re.sub(r"\\\{[^{}]*\\\}", r"[\\w.]+", re.escape(declared)), name) is not None
 
 
 def _base(name: str, readings: Readings) -> str:

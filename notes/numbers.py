@@ -85,6 +85,14 @@ def find_in(
 
 
 _TELLING = re.compile(r"year|date|version", re.IGNORECASE)  # heads of columns that are looked at
+
+
+def surroundings(blocks: Sequence[Block], token: Token) -> tuple[int, int]:
+    """The block that a token stands in; in a table, its row: what stands beside a number is in the same."""
+    cell = blocks[token.block].cell
+    return (cell.table, cell.row) if cell else (-1, token.block)
+
+
 _DIGIT = re.compile(r"\d")
 _BARE = re.compile(r"[-−+]?\d{1,12}(?:\.\d{1,12})?")  # most cells: nothing around the number needs a look
 # Cells such as "0.31 ms (0.286 to 0.341)": what is here can be no date, version, reference or name.

@@ -9,6 +9,7 @@ from textwrap import shorten
 from campaign.notes.build import page_of
 from campaign.notes.findings import Finding
 from campaign.notes.html_reader import read_html
+from campaign.notes.lines import line_column
 from campaign.notes.numbers import Token, find_in
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
@@ -75,7 +76,7 @@ def _stale(found: str, page: str, sources: Sources, path: str, mend: str) -> Ite
         said, wanted = map(_text, apart)
         first = said.rfind(" ", 0, _first_apart(said, wanted)) + 1
         at = apart[0].source[first] if apart[0] and first < len(said) else len(found)
-        line, column = found.count("\n", 0, at) + 1, at - found.rfind("\n", 0, at)
+        line, column = line_column(found, at)
         yield Finding(
             "stale", path, line, column, _short(said[first:]), _short(wanted[first:]), "the post", mend, "warning"
         )

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from campaign.analysis.expressions import parse
 from campaign.analysis.formulas import expression_of
 from campaign.analysis.kinds import Stat, TableView, slug, text_of_where
 from campaign.analysis.readings import Readings
-from campaign.analysis.rule import SERVED, declarations
+from campaign.analysis.rule import SERVED, declarations, declares
 from campaign.engine.plan import Plan
 from campaign.engine.tables import Schema
 from campaign.notes.findings import Finding
@@ -135,7 +136,7 @@ def _figures(plan: Plan, readings: Readings, text: str) -> Iterator[tuple[str, _
     seen = set()
     for one in said:
         line = line_of_id(text, str(one["id"]))
-        for name in _members(str(one["id"]), readings):
+        for name in filter(partial(declares, str(one["id"])), readings):
             formula = expression_of(readings[name], readings)
             for node in ast.walk(formula.tree) if formula else ():
                 if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub | ast.Div):
@@ -145,14 +146,6 @@ def _figures(plan: Plan, readings: Readings, text: str) -> Iterator[tuple[str, _
                 if first and second and _alike(first, second) and (str(first), str(second), one["id"]) not in seen:
                     seen.add((str(first), str(second), one["id"]))
                     yield name, first, second, line
-
-
-def _members(pattern: str, readings: Readings) -> list[str]:
-    """The ids of the readings that a declaration gives."""
-    if "{" not in pattern:
-        return [pattern] if pattern in readings else []
-    like = re.compile(re.sub(r"\\\{[^{}]*\\\}", r"[\\w.]+", re.escape(pattern)))
-    return [name for name in readings if like.fullmatch(name)]
 
 
 def _figure(name: str, readings: Readings, stats: Sequence[Stat]) -> "_Figure | None":

@@ -33,6 +33,7 @@ from campaign.notes.data_mutants import Cells, DataMutant, Search
 from campaign.notes.errors import CannotTell
 from campaign.notes.history import Repository, open_history, sha256_of
 from campaign.notes.ledger import Ledger
+from campaign.notes.lines import line_column
 from campaign.notes.mutants import Mutant, Published, reads_the_same
 from campaign.notes.paths import MARKER, Campaign, Part
 from campaign.notes.post import Post, split
@@ -572,9 +573,7 @@ def _work(
     places: dict[str, list[tuple[int, int, int]]] = {}
     for start, end, place in published.places:
         if place.kind == "claim":
-            line = post.text.count("\n", 0, start) + 1
-            column = start - post.text.rfind("\n", 0, start)
-            places.setdefault(place.source, []).append((line, column, end - start))
+            places.setdefault(place.source, []).append((*line_column(post.text, start), end - start))
     for i, (expression, where) in enumerate(places.items()):
         yield _Claim(expression, tuple(where), real=i == 0)
 

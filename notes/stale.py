@@ -9,6 +9,7 @@ from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Finding
 from campaign.notes.history import mend_line_ends, sha256_of
 from campaign.notes.ledger import Ledger
+from campaign.notes.lines import line_column
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
 from campaign.notes.publish import read_published
@@ -82,7 +83,7 @@ def _place_in(text: str, name: str, key: str) -> tuple[int, int]:
     end = text.find("\n", at)
     found = text.find(f'"{key}": ', at, end if end >= 0 else len(text))
     at = found + len(f'"{key}": ') if found >= 0 else at
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return line_column(text, at)
 
 
 def _first_differing_key(found: dict[str, object], wanted: dict[str, object]) -> tuple[str, str, str]:

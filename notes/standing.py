@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from campaign.notes.check import read_kept
 from campaign.notes.ledger import Place
+from campaign.notes.lines import line_column
 from campaign.notes.numbers import Token, find
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
@@ -82,10 +83,9 @@ def standing_in(part: Part, names: Sequence[str]) -> list[Standing]:
 
 
 def _standing(part: Part, text: str, start: int, end: int, place: Place | None, token: Token | None) -> Standing:
-    line_start = text.rfind("\n", 0, start) + 1
-    line = text.count("\n", 0, start) + 1
+    line, column = line_column(text, start)
     around, context = (_around(text, start, end, length) for length in (AROUND, CONTEXT))
-    return Standing(part, text[start:end], start, end, line, start - line_start + 1, around, context, place, token)
+    return Standing(part, text[start:end], start, end, line, column, around, context, place, token)
 
 
 def _around(text: str, start: int, end: int, length: int) -> str:

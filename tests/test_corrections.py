@@ -12,7 +12,6 @@ from campaign.notes.corrections import (
     append,
     banner,
     canonical,
-    caused,
     check_corrections,
     corrected_places,
     entries,
@@ -21,6 +20,7 @@ from campaign.notes.corrections import (
 from campaign.notes.dates import long_date, utc_minute
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory, sha256_of
+from campaign.notes.index import index_of
 from campaign.notes.publish import publish, read_published
 
 NO_GIT = NoHistory("no git here")
@@ -187,7 +187,8 @@ def test_nothing_is_added_to_a_broken_chain(campaign):
 def test_new_part_knows_the_entries_it_caused(campaign):
     """The link runs both ways: from the cause to the entry as well."""
     _, second = two(campaign)
-    assert [(each.part.name, each.correction) for each in caused(campaign.part_named("part-5"))] == [("part-4", second)]
+    known = index_of(campaign.part.campaign).caused["part-5"]
+    assert [(each.part.name, each.correction) for each in known] == [("part-4", second)]
 
 
 def test_unknown_key_is_refused_with_the_nearest(campaign):
