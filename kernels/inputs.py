@@ -266,6 +266,20 @@ def uniform(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 
 @_input_class
+def indexer_like(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
+    """Sums over 64 heads of weight × relu(query · key), queries and keys normal: made up here, no model's scores."""
+    heads, width = 64, 128
+    keys = rng.standard_normal((length, width), np.float32)
+    scores = np.empty((rows, length), np.float32)
+    for row in range(rows):
+        queries, weights = rng.standard_normal((width, heads), np.float32), rng.random(heads, np.float32)
+        for start in range(0, length, 65_536):
+            part = slice(start, start + 65_536)
+            scores[row, part] = np.maximum(keys[part] @ queries, 0) @ weights
+    return scores
+
+
+@_input_class
 def normal(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
     """Normal scores of mean 0 and deviation 1."""
     return rng.standard_normal((rows, length), np.float32)
