@@ -9,6 +9,7 @@ from itertools import islice
 from campaign.notes.audit_grid import columns
 from campaign.notes.audit_page import Node, Number, Page, Sight, Table, Tested
 from campaign.notes.audit_printed import Printed, printed
+from campaign.notes.audit_sentence import noun as noun_of
 from campaign.notes.findings import Level
 
 _AHEAD = re.compile(r"\b(?:following|these|below are|here are|there are)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -22,6 +23,8 @@ _TO_COLON = re.compile(
     r"(?P<rest>(?:\s(?:are|to|for|of|in|that|which|you|we|here|below|can|must|should|on|when|with)\b"
     r"[^:.;?!]{0,60})?):\s*$"
 )
+_HERE_ARE = re.compile(r"(?:^|[.!?]\s)(?:here are|these are|below are|the following)\b[^.:;!?]*\.\s*$", re.IGNORECASE)
+_TABLE = re.compile(r"\b(?:following|next|this)\s+table\b|\btable\s+below\b", re.IGNORECASE)
 _ONLY = re.compile(r"\bonly\s+$", re.IGNORECASE)
 _SEVERAL = re.compile(r"\s(?:and|or|to|through)\s|[&/–]|\.\.\.|…")
 _LEAD_END = re.compile(r"[:,.;(—]")
@@ -69,7 +72,7 @@ def _before_lists(page: Page) -> Iterator[_Listing]:
             if node.kind != "paragraph" or after.kind not in ("list", "table"):
                 continue
             sight = page.sight_of(node)
-            if sight and sight.text.rstrip().endswith(":"):
+            if sight and (sight.text.rstrip().endswith(":") or _HERE_ARE.search(sight.text)):
                 length = _length(page, nodes, at + 1)
                 if length:
                     yield _Listing(sight, length, after)
@@ -100,6 +103,7 @@ def _announced(page: Page, listing: _Listing, tested: Tested) -> None:
     """A count right before the colon that opens a list."""
     sight = listing.sight
     text = sight.text.rstrip()
+    text = f"{text[:-1]}:" if text.endswith(".") else text
     start = max(text.rfind(mark) for mark in (". ", "! ", "? ", "; ")) + 1
     counts = [number for number in sight.numbers if number.start >= start and _small(number)]
     if len([number for number in sight.numbers if number.start >= start]) != 1 or not counts:
@@ -114,17 +118,19 @@ def _announced(page: Page, listing: _Listing, tested: Tested) -> None:
     found = _TO_COLON.match(ahead)
     if not found or (found["rest"] and not _AHEAD.search(before) and number.token.unit is None):
         return
-    if listing.node.kind == "table" and not _AHEAD.search(before):
+    if listing.node.kind == "table" and not (_AHEAD.search(before) or _TABLE.search(before)):
         return
     said = int(number.token.value or 0)
     finding = None
-    if said != listing.length:
-        if _tells_otherwise(page, listing.node, fewer=said > listing.length):
+    wide = listing.node.kind == "table" and noun_of(number).endswith("columns")
+    length = len(page.tables[listing.node.table].header) if wide else listing.length
+    if said != length:
+        if _tells_otherwise(page, listing.node, fewer=said > length):
             return
-        what = "rows" if listing.node.kind == "table" else "items"
+        what = "columns" if wide else "rows" if listing.node.kind == "table" else "items"
         also = [f"the {listing.node.kind} begins on line {listing.node.line + 1}"]
         level: Level = "warning" if found["rest"] else "error"
-        finding = page.finding("count", number.token, str(listing.length), f"{what} below", level, also)
+        finding = page.finding("count", number.token, str(length), f"{what} below", level, also)
     tested.add("count", [number.token], finding)
 
 

@@ -5,21 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from campaign.notes.audit_grid import Grid, Series, columns, main_number
-from campaign.notes.audit_page import Node, Page, Sight, Table, Tested
+from campaign.notes.audit_page import Page, Sight, Table, Tested
 from campaign.notes.audit_printed import Printed, agree
+from campaign.notes.audit_sorted import TIMES, Order, fits, said_order, wrong_step
 
-_SORTED = re.compile(
-    r"\b(?:sorted|ordered|ranked|in\s(?:the\s)?(?:ascending|descending|increasing|decreasing)?\s?order)\s"
-    r"(?P<by>(?:by|of|on)\s[^.;:()|]{2,60})?|"
-    r"\b(?P<best>fastest|slowest|best|worst|largest|smallest|biggest|highest|lowest|cheapest)\s(?:one\s)?(?:first|on\stop)\b",
-    re.IGNORECASE,
-)
-_RISES = re.compile(
-    r"\b(?:ascending|increasing|smallest first|lowest first|cheapest first|low to high)\b", re.IGNORECASE
-)
-_FALLS = re.compile(
-    r"\b(?:descending|decreasing|largest first|biggest first|highest first|high to low)\b", re.IGNORECASE
-)
 _RANK = re.compile(r"(?:rank(?:ing)?|place|position|pos\.?)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:#|no\.?|nr\.?|№)", re.IGNORECASE)
 _ABOUT_TABLE = re.compile(
@@ -32,29 +21,14 @@ _LIKELY_ROWS = 10
 
 def audit_order(page: Page, tested: Tested) -> None:
     """Every table of the page: ranks, the order that the text says, rows that repeat."""
-    said = _said_before(page)
-    for number, table in enumerate(page.tables):
+    for table in page.tables:
         if len(table.rows) < 2:
             continue
         grid = columns(table)
         ranked = _ranks(page, table, grid, tested)
-        if not _said_order(page, table, grid, said.get(number), tested) and not ranked:
+        if not _said_order(page, table, grid, tested) and not ranked:
             _nearly_sorted(page, table, grid, tested)
         _repeated(page, table, grid, tested)
-
-
-def _said_before(page: Page) -> dict[int, Sight]:
-    """For each table the paragraph or heading directly above it."""
-    found: dict[int, Sight] = {}
-    last: dict[int, Node] = {}
-    for node in page.outline:
-        before = last.get(node.parent)
-        if node.kind == "table" and before and before.kind in ("paragraph", "heading"):
-            sight = page.sight_of(before)
-            if sight:
-                found[node.table] = sight
-        last[node.parent] = node
-    return found
 
 
 # Ranks
@@ -95,53 +69,45 @@ def _rank_fits(values: Sequence[int]) -> Iterator[bool]:
 # What the text says
 
 
-def _said_order(page: Page, table: Table, grid: Grid, sight: Sight | None, tested: Tested) -> bool:
-    """The column that the text above says the table is sorted by; whether it names one."""
-    for text in (sight.text if sight else "", *(table.name(column) for column in range(len(table.header)))):
-        for found in _SORTED.finditer(text):
-            above = sight is not None and text == sight.text
-            if not _ABOUT_TABLE.search(text) if above else not (found["by"] or found["best"]):
-                continue
-            series = _named(grid, table, found, text)
-            if series:
-                _in_order(page, series, text, found[0].strip(), tested)
-                return True
+def _said_order(page: Page, table: Table, grid: Grid, tested: Tested) -> bool:
+    """The column that the text above, or a header, says the table is sorted by; whether it names one."""
+    candidates = [one for one in grid.series if not one.inside and len(one.known) >= max(3, 0.8 * len(one.numbers))]
+    order = said_order(table.lead)
+    if order and (_ABOUT_TABLE.search(table.lead) or not order.by):
+        series = _named(candidates, order)
+        if series:
+            _in_order(page, series, order, tested)
+            return True
+    for series in candidates:
+        order = said_order(table.name(series.home)) if 0 <= series.home < len(table.header) else None
+        if order and not order.by:
+            _in_order(page, series, order, tested)
+            return True
     return False
 
 
-def _named(grid: Grid, table: Table, found: re.Match[str], text: str) -> Series | None:
-    """The one column that the words name."""
-    candidates = [s for s in grid.series if not s.inside and len(s.known) >= max(3, 0.8 * len(s.numbers))]
-    if found["by"]:
-        words = set(_WORDS.findall(found["by"].lower()[3:]))
-        named = [s for s in candidates if words & set(_WORDS.findall(s.name.lower()))]
+def _named(candidates: Sequence[Series], order: Order) -> Series | None:
+    """The one column that the words can be of."""
+    if order.by:
+        words = set(_WORDS.findall(order.by.lower()))
+        named = [one for one in candidates if words & set(_WORDS.findall(one.name.lower()))]
+        if len(named) != 1 and order.measured and len(candidates) == 1:
+            return candidates[0]
         return named[0] if len(named) == 1 else None
-    if any(text == table.name(s.home) for s in candidates):
-        return next(s for s in candidates if text == table.name(s.home))
-    return candidates[0] if len(candidates) == 1 and found["best"] else None
+    fitting = [one for one in candidates if fits(order, one.unit)]
+    timed = [one for one in fitting if one.unit in TIMES] if order.fast else []
+    return timed[0] if len(timed) == 1 else fitting[0] if len(fitting) == 1 else None
 
 
-def _in_order(page: Page, series: Series, text: str, said: str, tested: Tested) -> None:
+def _in_order(page: Page, series: Series, order: Order, tested: Tested) -> None:
     known = series.known
-    falls = [i for i, (a, b) in enumerate(pairwise(known), 1) if b.value < a.value]
-    rises = [i for i, (a, b) in enumerate(pairwise(known), 1) if b.value > a.value]
-    if _RISES.search(text):
-        wrong, way = falls, "rising"
-    elif _FALLS.search(text):
-        wrong, way = rises, "falling"
-    else:
-        wrong, way = (falls, "rising") if len(falls) <= len(rises) else (rises, "falling")
+    wrong = wrong_step(order, known, series.unit)
     finding = None
     if wrong:
-        one, before = known[wrong[0]], known[wrong[0] - 1]
-        finding = page.finding(
-            "order",
-            one.token,
-            f"{way} numbers in {series.name!r}",
-            said,
-            "error",
-            [f"the row before: {page.place(before.token)}", f"{len(wrong)} of {len(known) - 1} steps go the other way"],
-        )
+        at, expected = wrong
+        also = [f"the row before: {page.place(known[at - 1].token)}"]
+        expected = f"{expected} in {series.name!r}"
+        finding = page.finding("order", known[at].token, expected, order.said, "error", also)
     tested.add("order", [one.token for one in known], finding)
 
 

@@ -1,19 +1,22 @@
 """A text as its audit reads it: numbers by block, tables by cell, lists and headings in their order."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from markdown_it.token import Token as MarkdownToken
 
 from campaign.notes.findings import Finding, Level
+from campaign.notes.html_reader import read_html
 from campaign.notes.numbers import Token
 from campaign.notes.parser import parser
 from campaign.notes.reader import Block
 
 _LINE_END = re.compile(r"\r\n?|\n")
+_RAW_TABLE = re.compile(r"<table(?=[\s>])", re.IGNORECASE)
+_RAW_TABLE_TAG = re.compile(r"<(/?)table(?=[\s>])[^>]*>?", re.IGNORECASE)
 _MEND = "nothing can mend this but a person: correct the one that is wrong"
 
 
@@ -46,6 +49,8 @@ class Table:
 
     header: tuple[Sight | None, ...]
     rows: tuple[tuple[Sight | None, ...], ...]
+    lead: str = ""
+    """What the paragraph or heading directly above it says."""
 
     def name(self, column: int) -> str:
         """What the header says above a column."""
@@ -58,7 +63,7 @@ class Node:
     """A heading, paragraph, list, table or other block of the outline."""
 
     kind: str
-    """"heading", "paragraph", "list", "table" or "other"."""
+    """"heading", "paragraph", "list", "table", "html" or "other"."""
     parent: int
     """The number of the container that it stands in; siblings share it."""
     line: int
@@ -103,20 +108,55 @@ class Page:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Every table; rows are as wide as its header."""
-        cells: dict[int, dict[tuple[int, int], Sight]] = {}
-        for sight in self.sights:
-            if sight.block.cell:
-                cell = sight.block.cell
-                cells.setdefault(cell.table, {})[cell.row, cell.column] = sight
-        tables = []
-        for number in range(1 + max(cells, default=-1)):
-            found = cells.get(number, {})
-            height = 1 + max((row for row, _ in found), default=0)
-            width = 1 + max((column for _, column in found), default=-1)
-            grid = [tuple(found.get((row, column)) for column in range(width)) for row in range(height)]
-            tables.append(Table(grid[0], tuple(grid[1:])))
-        return tables
+        """Every table, those in raw HTML last; rows are as wide as its header."""
+        leads = self._leads
+        tables = [_table(cells, leads.get(number, "")) for number, cells in enumerate(_cells(self.sights))]
+        return tables + [_table(cells, "") for cells in _cells(self._raw_sights) if _holds_data(cells)]
+
+    @cached_property
+    def _leads(self) -> dict[int, str]:
+        """For each table what stands directly above it."""
+        found: dict[int, str] = {}
+        last: dict[int, Node] = {}
+        for node in self.outline:
+            before = last.get(node.parent)
+            if node.kind == "table" and before and before.kind in ("paragraph", "heading"):
+                sight = self.sight_of(before)
+                found[node.table] = sight.text if sight else ""
+            last[node.parent] = node
+        return found
+
+    @cached_property
+    def _raw_sights(self) -> list[Sight]:
+        """The cells of the tables that stand as HTML in a Markdown text, with the numbers that were found there."""
+        spans = self._raw_tables()
+        if not spans:
+            return []
+        text = [" "] * len(self.source)
+        for start, end in spans:
+            text[start:end] = self.source[start:end]
+        tokens = sorted(
+            (token for token in self.tokens if token.role in ("number", "word")), key=lambda token: token.start
+        )
+        starts = [token.start for token in tokens]
+        sights = []
+        for index, block in enumerate(read_html("".join(text))):
+            if block.cell:
+                inside = tokens[bisect_left(starts, block.source[0]) : bisect_left(starts, block.ends[-1])]
+                sights.append(Sight(index, block, tuple(_number(block, token) for token in inside)))
+        return sights
+
+    def _raw_tables(self) -> list[tuple[int, int]]:
+        """Where tables stand as HTML in a Markdown text."""
+        spans: list[tuple[int, int]] = []
+        for node in self.outline:
+            if node.kind != "html":
+                continue
+            at, end = self._lines[node.line], self._lines[min(node.end, len(self._lines) - 1)]
+            while found := _RAW_TABLE.search(self.source, max(at, spans[-1][1] if spans else 0), max(end, at)):
+                at = _table_end(self.source, found.start())
+                spans.append((found.start(), at))
+        return spans
 
     @cached_property
     def sight_on(self) -> dict[int, Sight]:
@@ -173,6 +213,43 @@ class Tested:
         if finding:
             self.findings.append(finding)
 
+    def told(self, tokens: Iterable[Token]) -> bool:
+        """Whether one of these numbers is in a finding."""
+        places = {(one.line, one.column) for one in self.findings}
+        return any((token.line, token.column) in places for token in tokens)
+
+
+def _cells(sights: Sequence[Sight]) -> list[dict[tuple[int, int], Sight]]:
+    """By table the cells by row and column, the first block of each."""
+    found: dict[int, dict[tuple[int, int], Sight]] = {}
+    for sight in sights:
+        if cell := sight.block.cell:
+            found.setdefault(cell.table, {})[cell.row, cell.column] = sight
+    return [found.get(number, {}) for number in range(1 + max(found, default=-1))]
+
+
+def _table(cells: dict[tuple[int, int], Sight], lead: str) -> Table:
+    height = 1 + max((row for row, _ in cells), default=0)
+    width = 1 + max((column for _, column in cells), default=-1)
+    grid = [tuple(cells.get((row, column)) for column in range(width)) for row in range(height)]
+    return Table(grid[0], tuple(grid[1:]), lead)
+
+
+def _holds_data(cells: dict[tuple[int, int], Sight]) -> bool:
+    """Whether an HTML table has a header of words, which one that only arranges pictures has not."""
+    header = [sight for (row, _), sight in cells.items() if row == 0]
+    return len(header) > 1 and len({row for row, _ in cells}) > 1 and not any(sight.numbers for sight in header[:1])
+
+
+def _table_end(source: str, start: int) -> int:
+    """Where the table that begins at `start` ends, with those inside it."""
+    depth = 0
+    for found in _RAW_TABLE_TAG.finditer(source, start):
+        depth += -1 if found[1] else 1
+        if not depth:
+            return found.end()
+    return len(source)
+
 
 def _number(block: Block, token: Token) -> Number:
     starts = block.source
@@ -183,7 +260,7 @@ def _number(block: Block, token: Token) -> Number:
 _LEAVES = {"heading_open": "heading", "paragraph_open": "paragraph", "table_open": "table"}
 _LISTS = ("bullet_list_open", "ordered_list_open")
 _CONTAINERS = ("list_item_open", "blockquote_open", "footnote_reference_open")
-_OTHERS = ("fence", "code_block", "html_block", "hr")
+_OTHERS = {"fence": "other", "code_block": "other", "hr": "other", "html_block": "html"}
 
 
 def outline(markdown: str) -> list[Node]:
@@ -219,7 +296,7 @@ def _walk(markdown: str) -> Iterator[Node]:
             level = int(token.tag[1:]) if token.type == "heading_open" else 0
             yield Node(_LEAVES[token.type], containers[-1], line, end, level=level, table=tables)
         elif token.type in _OTHERS:
-            yield Node("other", containers[-1], line, end)
+            yield Node(_OTHERS[token.type], containers[-1], line, end)
         if token.type in _CONTAINERS:
             containers.append(number)
         elif token.type.replace("_close", "_open") in _CONTAINERS:

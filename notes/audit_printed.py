@@ -18,6 +18,8 @@ _LOOSE = re.compile(
     r"|as much as|as low as|as high as|as many as|or so))[\s*_]*$",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"\d([kKMBGT])(?![A-Za-z])")
+_MONEY = frozenset("$€£¥₹¢")
 _SLACK = 1e-9
 """Relative room for the last bits of floats."""
 
@@ -38,6 +40,11 @@ class Printed:
     """What its unit was multiplied by, to compare milliseconds with seconds."""
     label: str = ""
     """What it is, where it is printed nowhere: the sum of a column; `token` is then one of its items."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is printed as a whole number, to the last digit: 1200, but not 1.2k."""
+        return self.token.kind in ("integer", "count-of", "total") and _scale(self.token) == 1
 
     @property
     def rounded(self) -> Span:
@@ -69,6 +76,10 @@ class Printed:
         scale = _scale(self.token) * self.factor
         decimals = len(_digits(self.token).partition(".")[2])
         text = f"{value / scale:,.{decimals}f}" if "," in self.token.text else f"{value / scale:.{decimals}f}"
+        letter = _LETTER.search(self.token.text)
+        text += letter[1] if letter and self.token.kind != "scientific" else ""
+        if unit in _MONEY:
+            return f"{'-' * (value < 0)}{unit}{text.lstrip('-')}"
         return text + (unit or "" if not unit or unit in "%×‰°" else f" {unit}")
 
     def holds(self, span: Span) -> bool:
@@ -132,6 +143,8 @@ def even(series: Sequence[Printed | None]) -> list[Printed | None]:
 def coarse(one: Printed, most: int) -> Printed:
     """The number, where it ends in zeros and has more digits than `most`, as one of so many digits."""
     digits = _digits(one.token)
+    if one.token.unit == "%" and abs(one.value) <= 100:
+        return one
     if not one.step or "." in digits or len(digits) <= most or not digits.endswith("0"):
         return one
     zeros = min(len(digits) - most, len(digits) - len(digits.rstrip("0")))

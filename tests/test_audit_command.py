@@ -58,10 +58,32 @@ def test_page_is_read_as_a_page(folder):
     assert said["coverage"]["numbers"] == 9
 
 
-def test_text_without_numbers_is_no_success(folder):
-    """An audit that found nothing to test says so."""
+def test_text_without_numbers_passes_and_says_so(folder):
+    """A document without a number holds up no commit."""
     (folder / "any.md").write_text("Nothing is said here.\n")
-    assert "error[nothing]" in notes("audit", "any.md", exit=1).stdout
+    assert "no numbers found" in notes("audit", "any.md").stdout
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"\x7fELF\x02\x01\x01\x00", "a binary file: byte 7 is zero"),
+        ("12 ms".encode("utf-16"), "a binary file"),
+        (b"12 \xb5s\n", "no text in UTF-8: byte 3 is 0xb5"),
+    ],
+)
+def test_file_that_is_no_text_is_refused(folder, data, why):
+    """What cannot be read as UTF-8 is wrong use; the message says what was found and what to do."""
+    (folder / "any.md").write_bytes(data)
+    result = notes("audit", "any.md", exit=2)
+    assert why in result.stderr and "expected" in result.stderr
+
+
+def test_other_files_are_audited_all_the_same(folder):
+    """One file that cannot be read does not hide what is wrong in another."""
+    (folder / "binary.md").write_bytes(b"\x00")
+    (folder / "wrong.md").write_text(WRONG)
+    assert "error[ratio]" in notes("audit", "binary.md", "wrong.md", exit=2).stdout
 
 
 def test_file_that_is_not_there_is_wrong_use(folder):
