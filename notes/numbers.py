@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
+from typing import Literal
 
 from campaign.notes.quantities import COMMANDS, Found, plain, quantities, scaled
 from campaign.notes.reader import Block, Span, read
-from campaign.notes.structure import structures
+from campaign.notes.structure import counts_sections, structures
 from campaign.notes.units import HYPHEN, SPACE
 from campaign.notes.words import Value, comparing_words, number_words
 
@@ -57,11 +58,13 @@ def find_in(
     declared = _declared(tuple(sorted(set(names))))
     heads = {(c.table, c.column): block.text for block in blocks if (c := block.cell) and c.row == 0}
     tokens = []
+    sections = counts_sections(block.text for block in blocks if block.kind == "heading")
     for index, block in enumerate(blocks):
         cell = block.cell
         head = heads.get((cell.table, cell.column), "").strip() if cell and cell.row else ""
         column = head if _TELLING.search(head) else ""
-        for found in _found(block.text, block.spans, block.kind == "heading", column, declared, decimal_comma):
+        place: Place = ("section" if sections else "heading") if block.kind == "heading" else ""
+        for found in _found(block.text, block.spans, place, column, declared, decimal_comma):
             start = block.source[found.start]
             line = bisect_right(lines, start)
             tokens.append(
@@ -84,6 +87,8 @@ def find_in(
     return sorted(tokens, key=lambda token: token.start)
 
 
+Place = Literal["", "heading", "section"]
+"""Of a block: a heading, or one in a text that counts its sections."""
 _TELLING = re.compile(r"year|date|version", re.IGNORECASE)  # heads of columns that are looked at
 
 
@@ -119,19 +124,19 @@ def _blank(text: str, stretches: list[tuple[int, int]]) -> str:
 def _found(
     seen: str,
     spans: tuple[Span, ...],
-    heading: bool,
+    place: Place,
     column: str,
     declared: re.Pattern[str] | None,
     decimal_comma: bool,
 ) -> tuple[Found, ...]:
     """The tokens of a block with this text; equal blocks have equal ones, wherever they stand."""
-    return tuple(_in_text(seen, spans, heading, column, declared, decimal_comma))
+    return tuple(_in_text(seen, spans, place, column, declared, decimal_comma))
 
 
 def _in_text(
     seen: str,
     spans: tuple[Span, ...],
-    heading: bool,
+    place: Place,
     column: str,
     declared: re.Pattern[str] | None,
     decimal_comma: bool,
@@ -156,8 +161,8 @@ def _in_text(
         take([plain("structure", kinds[span.kind], span.start, span.end) for span in whole])
     if declared:
         take([plain("name", "name", *one.span(1)) for one in declared.finditer(text)])
-    if digits and (heading or column or not _ONLY_NUMBERS.fullmatch(text)):
-        said = structures(text, heading, column)
+    if digits and (place or column or not _ONLY_NUMBERS.fullmatch(text)):
+        said = structures(text, bool(place), column, section=place == "section")
         take([plain("structure", *one) for one in said if not (decimal_comma and _POINTED.fullmatch(text, *one[1:]))])
         take(list(_mixed(text)))
     code = [(span.start, span.end) for span in spans if span.kind == "code"]
@@ -168,7 +173,7 @@ def _in_text(
     ]
     compared = [plain("comparing", w.kind, w.start, w.end) for w in comparing_words(prose)]
     take(words)
-    take(list(quantities(text, decimal_comma)))
+    take(list(quantities(text, code, decimal_comma)))
     counted = sorted((one for one in found if one.role in ("number", "word")), key=lambda one: one.start)
     related = _relate(seen, counted)
     others = [one for one in found if one.role not in ("number", "word")]
@@ -287,7 +292,7 @@ def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
         spaced = not first.unit and _SPACED_HYPHEN.match(between)
         joined = spaced or _is_interval(text, first, second, between)
     if joined:
-        unit = second.unit or (first.unit if first.unit in _MONEY else None)
+        unit = second.unit or (first.unit if first.unit in (*_MONEY, "×") else None)
         return _shared(first, second, "range-low"), replace(second, kind="range-high", unit=unit)
     listed = "/" in (text[first.start - 1 : first.start], text[second.end : second.end + 1])
     parts = first.kind in _COUNTS and second.kind in _COUNTS and not listed

@@ -1,7 +1,7 @@
 """Quantities in digits: sign, digits, exponent, unit and counted noun of each."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -62,6 +62,8 @@ def _bodies(point: str, group: str, others: str = "") -> re.Pattern[str]:
         rf"""(?:(?<!\w)|(?<=\d[xX])|{_AFTER_COMMAND})(?:
             (?P<hexadecimal>0[xX][0-9a-fA-F]{{1,16}}(?!\w))
           | (?P<digits>{others}
+                (?<!\d[ ])[1-9]\d{{0,2}}(?:(?:[ ]\d{{3}})*[ ]0\d\d|[ ]\d{{3}}(?=[ ]\d{{3}}))(?:[ ]\d{{3}})*
+                (?![ ]?\d)(?:{point}\d+)? |
                 (?<!\d,)(?!0)\d{{1,3}}(?P<group>{group})\d{{3}}(?:(?P=group)\d{{3}})*(?!\d|(?P=group)\d)(?:{point}\d+)?
               | \d+(?:{point}\d+)? | (?<![.,)\]…]){point}\d+ )(?:{SPACE}?(?P<vulgar>[{_VULGARS}]))?
           | (?P<fraction>[{_VULGARS}]) )
@@ -77,7 +79,7 @@ _BODY = _bodies(
 )
 # Where the comma is declared, a point that parts no groups of three can only be a decimal mark as well.
 _COMMA_BODY = _bodies("[,.]", rf"[.{_GAPS}]")
-_MARKS_OF_GROUPS = re.compile(rf"[{_GAPS}{{}}]")
+_MARKS_OF_GROUPS = re.compile(rf"[ {_GAPS}{{}}]")
 _FRACTION = re.compile(
     rf"""(?P<whole>\d{{1,3}}){SPACE}(?P<part>[1-9]\d?)/(?P<parts>\d{{1,2}})(?![\w/⁄]|[.,]\d)
       | (?P<upper>\d{{1,4}})(?: ⁄(?P<lower>\d{{1,4}})(?![\w⁄])
@@ -89,7 +91,7 @@ _FRACTION = re.compile(
 _MIXED_PARTS = frozenset((2, 3, 4, 5, 6, 8, 10, 16, 32, 64))
 _PLAIN_PARTS = {(1, lower) for lower in range(2, 11)} | {(2, 3), (3, 4)}
 _ONE_IN = re.compile(
-    rf"1{SPACE}in{SPACE}(\d{{1,3}}(?:,\d{{3}}){{1,4}}|(?!(?:199|20[0-3])\d(?!\d))\d{{1,9}})(?![\w%°]|[.,:/–-]?\d|{SPACE}(?:ms|µs|s|GB)\b)"
+    rf"1(?P<in>{SPACE}|{HYPHEN})in(?P=in)(?P<many>\d{{1,3}}(?:,\d{{3}}){{1,4}}|(?!(?:199|20[0-3])\d(?!\d))\d{{1,9}})(?![\w%°]|[.,:/–-]?\d|{SPACE}(?:ms|µs|s|GB)\b)"
 )
 _EXPONENT = re.compile(r"[eE]([+\-−]?\d{1,4})(?![\d_])")
 _POWER = re.compile(r"(?:\^\{?([-−+]?\d{1,6})\}?|\*\*([-−]?\d{1,6})|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))(?![\d_])")
@@ -103,7 +105,9 @@ _NAMED = re.compile(rf"{HYPHEN}[A-Z]")
 _INDEXED = re.compile(r"[\^_][{(\[]?[-−+]?$")
 _PART_OF = re.compile(r"\s+of\b|\s?[/–-]")
 _YEAR_AFTER = re.compile(
-    r"(?:\b(?:in|since|during|until|early|late|mid|year|end\sof)[\s-]|\bal\.?,?\s\(?|©\s)$", re.IGNORECASE
+    r"(?:\b(?:in|since|during|until|early|late|mid|year|end\sof)[\s-](?:(?:199|20[0-3])\d(?:,\s(?:and\s)?|\s(?:and|or)\s)){0,4}"
+    r"|\bal\.?,?\s\(?|©\s)$",
+    re.IGNORECASE,
 )
 
 _SPANS = (
@@ -128,19 +132,24 @@ _BLANKS = SPACE[1:-1]
 # What may follow the digits, directly or behind a blank; the empty end of a text is in each of these strings.
 _ENDING = ',;)]|?!"”'
 _DURATION_GOES_ON = ":wdhmsWDHMS"
-_FRACTION_GOES_ON = "/⁄i0123456789"
+_FRACTION_GOES_ON = "/⁄i-‐‑0123456789"
 _TIMES = "×x·⋅*\\"
 _RAISING = f"^*{''.join(_RAISED)}"
 _INDEXING = "^_{([-−+"
 
 
-def quantities(text: str, decimal_comma: bool = False) -> Iterator[Found]:
-    """Every quantity in digits, and what begins with a digit but is a name (`3D`)."""
+def quantities(text: str, code: Sequence[tuple[int, int]] = (), decimal_comma: bool = False) -> Iterator[Found]:
+    """Every quantity in digits, and what begins with a digit but is a name (`3D`).
+
+    A space parts no groups of digits inside `code`: "`--sizes 128 256 512`" are three numbers.
+    """
     marks = (
         {place for math in _MATH.finditer(text) for place in (math.start(), math.end() - 1)} if "$" in text else set()
     )
     position, bodies = 0, _COMMA_BODY if decimal_comma else _BODY
     while body := bodies.search(text, position):
+        if " " in body[0] and any(start <= body.start() < end for start, end in code):
+            body = bodies.match(text, body.start(), text.index(" ", body.start())) or body
         one = _quantity(text, body, position, marks)
         yield one
         position = max(one.end, body.end())
@@ -163,8 +172,10 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
     if negative and value is not None:
         value = value.copy_negate() if isinstance(value, Decimal) else -value
     unit, noun_end, said_scale = money, end, 0
+    if kind == "scientific" and isinstance(value, Decimal) and value and after not in "eE":
+        said_scale = value.adjusted() - Decimal(_plain_digits(body)).adjusted()
     letter = False
-    if kind != "proportion" and (end != body.end() or after not in _ENDING):
+    if kind != "proportion" and (end != body.end() or after not in _ENDING or text[end + 1 : end + 2] == "\\"):
         if kind != "fraction" and (ordinal := _ORDINAL.match(text, end)):
             return Found("number", "ordinal", begin, ordinal.end(), core_start, core_end, ordinal.end(), value)
         scale = (MONEY_SCALE.match(text, end) if money else None) or SCALE.match(text, end)
@@ -184,8 +195,20 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
             unit = unit_name(measured)
             if kind != "fraction":
                 kind = {"%": "percent", "×": "multiplier"}.get(unit, kind)
+        elif text[end : end + 1] == "$" and not money and _ends_with_dollar(text, end, marks):
+            end, unit = end + 1, "$"
+        elif (
+            not money
+            and text[end : end + 1] in ("\\", "$", ",")
+            and (after_formula := _unit_of_formula(text, end, marks))
+        ):
+            unit, noun_end = after_formula
+            if kind in ("integer", "decimal"):
+                kind = {"%": "percent", "×": "multiplier"}.get(unit, kind)
         elif not money and text[begin - 1 : begin] != ":" and (noun := counted_noun(text, end, one=value == 1)):
             unit, noun_end = noun
+    if unit is None and text[begin - 1 : begin] == "×" and _is_multiplier(text, begin - 1, limit):
+        begin, unit, kind = begin - 1, "×", "multiplier"
     kind = "fraction" if kind == "proportion" else kind
     if noun_end <= end and (text[end : end + 1].isalnum() or text[end : end + 1] == "_"):
         if re.match(r"[xX][\w\ufffc]", text[end : end + 2]) and kind in ("integer", "decimal"):
@@ -193,10 +216,44 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
         if chunk := _CHUNK.match(text, body.end()):
             return plain("undeclared", "name", start, chunk.end())
     alone = kind == "integer" and unit is None and end - begin == 4 and not _PART_OF.match(text, end)
-    if alone and "1990" <= text[begin:end] <= "2039" and _YEAR_AFTER.search(text[max(0, begin - 10) : begin]):
+    if alone and "1990" <= text[begin:end] <= "2039" and _YEAR_AFTER.search(text[max(0, begin - 48) : begin]):
         return plain("structure", "date", begin, end)
     noun_end = max(noun_end, end)
     return Found("number", kind, begin, end, core_start, core_end, noun_end, value, unit, said_scale, letter)
+
+
+def _ends_with_dollar(text: str, end: int, marks: set[int]) -> bool:
+    """Whether the dollar sign at `end` belongs to the number before it, not to a formula."""
+    return end not in marks and not (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in ("$", "\ufffc"))
+
+
+_FORMULA_SPACE = re.compile(r"\\?[,;: ]")  # Markdown takes the backslash of some
+_UNIT_IN_TEXT = re.compile(r"\\(?:text|textrm|mathrm|mathsf|operatorname|rm)\{(?:\\[,; ]|\s|~)*([^{}\\]{1,24}?)\s*\}")
+
+
+def _unit_of_formula(text: str, end: int, marks: set[int]) -> tuple[str, int] | None:
+    r"""The unit or noun of a number at whose end something else of a formula stands, and where it ends.
+
+    It is no part of what was printed as the number: `$12$ ms`, `$1.2\,\mathrm{ms}$`.
+    """
+    space = _FORMULA_SPACE.match(text, end)
+    at = space.end() if space else end
+    if found := _UNIT_IN_TEXT.match(text, at):
+        measured = UNIT.fullmatch(" " + found[1]) or UNIT.fullmatch(found[1])
+        return (unit_name(measured) if measured else found[1]), found.end()
+    if text[at : at + 1] != "$" or at not in marks:
+        return None
+    if measured := UNIT.match(text, at + 1):
+        return unit_name(measured), measured.end()
+    return counted_noun(text, at + 1, one=False)
+
+
+def _is_multiplier(text: str, place: int, limit: int) -> bool:
+    """Whether the sign at `place` says how many times, as in "×3 faster", and multiplies no number before it."""
+    between = text[limit:place]
+    if limit and not between.strip():
+        return False
+    return not between or between[-1].isspace() or between[-1] in "(~≈|["
 
 
 def _value(text: str, body: re.Match[str], after: str, then: str) -> tuple[Value | None, str, int]:
@@ -250,7 +307,7 @@ def _plain_digits(body: re.Match[str]) -> str:
 def _fraction(text: str, start: int) -> tuple[Value, str, int] | None:
     """A fraction with a stroke, or one in so many; "proportion" is the kind of one that counts nothing."""
     if found := _ONE_IN.match(text, start):
-        many = int(found[1].replace(",", ""))
+        many = int(found["many"].replace(",", ""))
         return (exact(Fraction(1, many)), "proportion", found.end()) if many > 1 else None
     found = _FRACTION.match(text, start)
     if not found:
@@ -340,7 +397,7 @@ def _signed(text: str, start: int, limit: int, marks: set[int]) -> tuple[int, in
         if begin <= limit:
             break
         before = text[begin - 1]
-        if not money and before in "$€£¥" and begin - 1 not in marks:
+        if not money and before in "$€£¥₹" and begin - 1 not in marks:
             money, begin = before, begin - 1
             if begin >= limit + 2 and text[begin - 2 : begin] == "US":
                 begin -= 2
@@ -363,4 +420,4 @@ def _is_sign(text: str, place: int, limit: int) -> bool:
         return False
     if before in "–—…" or text[place - 2 : place] == "..":
         return mark != "+"
-    return before.isspace() or before in "([{|<>=≤≥~≈:,;*\"'“‘→$€£¥" or (before == "-" and mark == "−")
+    return before.isspace() or before in "([{|<>=≤≥~≈:,;*\"'“‘→$€£¥₹" or (before == "-" and mark == "−")

@@ -53,12 +53,17 @@ class Block:
 
 
 def read(markdown: str) -> list[Block]:
-    """The blocks of a Markdown text, in the order of their source; front matter at its top is in none."""
-    tokens = parser().parse(_without_front_matter(markdown), {})
-    blocks: list[_Draft] = []
+    """The blocks of a Markdown text, in the order of their source.
+
+    Of front matter at its top only a title and a summary are in one: a site shows them, and takes the rest as settings.
+    """
+    length = _front_matter(markdown)
+    hidden = re.sub(r"[^\r\n]", " ", markdown[:length])
+    tokens = parser().parse(hidden + markdown[length:], {})
+    blocks = list(_titles(re.sub(r"\r\n?", "\n", markdown[:length])))
     containers: list[str] = []
     tables, row, column = -1, -1, -1
-    for token in tokens:
+    for at, token in enumerate(tokens):
         kind = token.type
         if kind in _OPENS:
             containers.append(_OPENS[kind])
@@ -74,6 +79,8 @@ def read(markdown: str) -> list[Block]:
             cell = Cell(tables, row, column) if place == "cell" else None
             if token.children:
                 blocks += _inline(token.children, token.content, token.meta["where"], place, cell)
+                if len(token.children) == 1 and tokens[at - 1].type == "paragraph_open" and not tokens[at - 1].hidden:
+                    blocks += _caption(token.children[0], token.content, token.meta["where"])
         elif kind == "html_block":
             blocks += _html(token.content, token.meta["where"])
     shift = _carriage_returns(markdown)
@@ -83,23 +90,35 @@ def read(markdown: str) -> list[Block]:
 _KEY = re.compile(r"[ \t]*(?:#|[\w\"'.-]+[ \t]*[:=](?:\s|$))")
 
 
-def _without_front_matter(markdown: str) -> str:
-    """The text with the front matter at its top as blanks, so that every place stays where it is.
-
-    A site's generator takes keys and values from there; no reader of the text sees them.
-    """
+def _front_matter(markdown: str) -> int:
+    """The length of the front matter at the top of a text; 0 where it has none."""
     if not markdown.startswith(("---", "+++", "\ufeff---", "\ufeff+++")):
-        return markdown
+        return 0
     lines = re.findall(r"[^\r\n]*(?:\r\n?|\n|\Z)", markdown)
     mark = lines[0].lstrip("\ufeff").rstrip()
     if mark not in ("---", "+++") or not _KEY.match(lines[1] if len(lines) > 1 else ""):
-        return markdown
+        return 0
     ends = (mark, "...") if mark == "---" else (mark,)
     last = next((index for index, line in enumerate(lines[1:], 1) if line.rstrip() in ends), None)
-    if last is None:
-        return markdown
-    length = sum(map(len, lines[: last + 1]))
-    return re.sub(r"[^\r\n]", " ", markdown[:length]) + markdown[length:]
+    return 0 if last is None else sum(map(len, lines[: last + 1]))
+
+
+_SHOWN = re.compile(
+    r"^(?P<key>title|subtitle|headline|tagline|description|summary|excerpt|abstract)[ \t]*[:=][ \t]*"
+    r"(?:(?P<quote>[\"'])(?P<quoted>.*)(?P=quote)[ \t]*"
+    r"|[|>][-+]?[ \t]*(?P<folded>(?:\n[ \t]+[^\n]*)+)"
+    r"|(?P<plain>[^\n|>&*\[{#][^\n]*?)(?:[ \t]+#[^\n]*)?)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def _titles(head: str) -> Iterator["_Draft"]:
+    """The title and the summary that stand in front matter."""
+    for found in _SHOWN.finditer(head):
+        draft = _Draft("heading" if found["key"].lower() == "title" else "paragraph")
+        start, end = next(found.span(group) for group in ("quoted", "folded", "plain") if found[group] is not None)
+        draft.plain(re.sub(r"\s", " ", head[start:end]), range(start, end))
+        yield draft
 
 
 _OPENS = {
@@ -230,6 +249,19 @@ def _inline(
     yield from images
 
 
+_TITLE = re.compile(r"""\s(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\(((?:[^()\\]|\\.)*)\))\s*\)\Z""", re.DOTALL)
+
+
+def _caption(image: MarkdownToken, content: str, where: list[int]) -> Iterator[_Draft]:
+    """The title of an image that stands alone in its paragraph, where it is written there: a page shows it below."""
+    if image.type == "image" and image.attrGet("title") and (title := _TITLE.search(content)):
+        group = next(index for index in (1, 2, 3) if title[index] is not None)
+        start, end = title.span(group)
+        kept = [i for i in range(start, end) if content[i] != "\\" or not _ESCAPED.match(content, i)]
+        yield from _html_text("".join(content[i] for i in kept), [where[i] for i in kept], "alt")
+
+
+_ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
 _TAG_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 
@@ -262,11 +294,12 @@ def _tag(draft: _Draft, raw: str, where: list[int], after: str) -> Iterator[_Dra
 
 _HTML = re.compile(
     r"""(?P<unread><!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) | <![A-Za-z\[].*?(?:>|\Z)
-          | <(?P<raw>script|style|pre|textarea)\b.*?(?:</(?P=raw)\s*>|\Z) )
+          | <(?P<raw>script|style|pre|textarea|title|iframe|noframes|noembed|xmp)\b.*?(?:</(?P=raw)\s*>|\Z) )
       | (?P<tag></?[A-Za-z](?>(?:"[^"]*"|'[^']*'|[^'"<>])*)>)
       | (?P<text>[^<]+|<)""",
     re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
+_HEADING = re.compile(r"<h[1-6]", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _FLOWING = frozenset(
     "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small span strike "
@@ -288,7 +321,7 @@ def _html(content: str, where: list[int]) -> Iterator[_Draft]:
             name = _TAG_NAME.match(found["tag"])
             if name and name[2].lower() not in _FLOWING:
                 yield draft
-                draft = _Draft("html")
+                draft = _Draft("heading" if _HEADING.fullmatch(name[0]) else "html")
             yield from _tag(draft, found["tag"], span, content[found.end() : found.end() + 5])
     yield draft
 

@@ -4,7 +4,7 @@ What is taken for structure is not checked, so a doubtful form is left out: "tor
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from campaign.notes.units import UNIT, counted_noun
 
@@ -47,7 +47,7 @@ _PACKAGES = (
 _COMPARED = r"\s?(?:[<>=~!]=|[≥≤])\s?"
 
 _ADDRESS = re.compile(
-    r"""\b(?:https?|ftp|ssh|git|file)://[^\s<>"`]* | \bwww\.[^\s<>"`]*
+    r"""\b[A-Za-z][A-Za-z0-9+-]{1,11}://[^\s<>"`]* | \bwww\.[^\s<>"`]*
       | \b(?:[\w-]{1,40}\.){1,4}(?:com|org|io|dev|net|ai|edu)/[^\s<>"`]*""",
     re.VERBOSE,
 )
@@ -82,14 +82,14 @@ _STRUCTURE = re.compile(
   | (?:(?<=[a-z.]\s)|(?<=[A-Za-z]\d\s))\((?P<year> (?!2000){_YEAR} )(?=\))
   | (?:[Tt]he|[Ee]arly|[Ll]ate|[Mm]id)[\s-](?P<decade> (?:19|20)\d0s )(?!\w)
   | from\s(?P<years> {_YEAR}\s(?:to|until)\s{_YEAR} )(?!\w|[.,]\d|{_MEASURED})
-  | \((?!{_MONTH})[A-Z]\w+(?:\s(?:and|&)\s[A-Z]\w+|\set\sal\.?)?,\s(?P<cited> {_YEAR} )(?=[a-z]?\))
+  | (?:\(|(?<=;\s))(?!{_MONTH})[A-Z]\w+(?:\s(?:and|&)\s[A-Z]\w+|\set\sal\.?)?,\s(?P<cited> {_YEAR} )(?=[a-z]?[);])
   | (?P<time> (?=\d)(?<![\w:.])(?:
         {_CLOCK}(?:\.\d+(?={_ZONE}))?(?![\d:]|\.\d){_ZONE}?(?:\s?[ap]\.?m\b\.?)?
       | \d{{1,2}}(?::[0-5]\d)?\s?(?:[ap]m\b|[ap]\.m\.|AM\b|PM\b) | \d:[0-5]\d{_ZONE}
       | (?<=\bat\s)\d:[0-5]\d(?![\d:.]) | 24/7(?![\d/]) ) )
   | (?P<version> (?=[v\d])(?<![\w.,])(?:
-        v\d+(?:\.\d+)*(?:[-+.]?(?:rc|dev|post|alpha|beta|a|b|cu)\.?\d+)*
-      | \d+(?:\.\d+){{2,}}(?:(?:rc|dev|post|a|b)\d+|[a-z])?(?:[-+][A-Za-z][\w.]*\w)?
+        v\d+(?:\.\d+)*(?!-\d+(?:\.\d+)?[BbMm](?!\w))(?:[-+.]?(?:rc|dev|post|alpha|beta|a|b|cu)\.?\d+)*
+      | \d+(?:\.\d+){{2,}}(?:\.?(?:rc|dev|post|a|b)\d+|[a-z])?(?:[-+][A-Za-z][\w.]*\w)?
         (?:(?<=\d):\d{{2,5}})?(?:/\d{{1,2}}(?!\d))?
       | \d+(?:\.\d+)*\.[x*](?:\.[x*])? )(?![\w]|\.\d) )
   | (?=[A-Za-z])(?:
@@ -98,29 +98,30 @@ _STRUCTURE = re.compile(
     (?P<named_version> (?:\d+(?:\.\d+){{2,}}[a-z] | \d+(?:\.\d+)+(?:[-+]?(?:rc|dev|post|a|b|cu)\d+)*)(?![\w]|\s?%) )
   | (?:Rust|[Ee]dition|Studio|VS|Windows|Server|Office|C\+\+)\s
     (?P<edition> {_YEAR}(?:(?:,\s|,?\s(?:and|or)\s|\s?/\s?){_YEAR})* )(?!\w|[.,]\d)
-  | (?:(?:Python|CUDA|Ubuntu|Debian|Fedora|RHEL|Windows|Server|Studio|macOS|iOS|Android|GCC|[Cc]lang|LLVM|Node(?:\.js)?
-      |Java|JDK|OpenJDK|PostgreSQL|[Vv]ersion|C\+\+|HTTP(?=/)|Gen)(?:[\s/]?|{_COMPARED})(?=\d)
+  | (?:(?:Python|CUDA|Ubuntu|Debian|Fedora|RHEL|CentOS|Windows|Server|Studio|macOS|iOS|Android|GCC|[Cc]lang|LLVM
+      |Node(?:\.js)?|Java|JDK|OpenJDK|PostgreSQL|[Vv]ersion|C\+\+|HTTP(?=/)|Gen)(?:[\s/]?|{_COMPARED})(?=\d)
       |(?:{_PACKAGES}){_COMPARED}(?=\d))
-    (?P<whole_version> \d+(?![\w%]|[.,]\d) )
-  | [A-Z][\w+#.]{{1,20}}\s
+    (?P<whole_version> \d+(?:(?:\s(?:and|or)\s|\s?/\s?)\d{{1,2}}(?=[.,;:)]?(?:\s|\Z)))?(?![\w%]|[.,]\d) )
+  | (?:[A-Z][\w+#.]{{1,20}}|{_PACKAGES})\s
     (?P<least_version> \d+(?:\.\d+)* )
     (?=\+?\s(?:or|and)\s(?:higher|later|newer|above|up|better|greater|earlier|older)\b)
   | (?:localhost:|[Pp]ort\s|HTTP\s(?=[1-5]\d\d\b)|[Ss]tatus\s(?:code\s)?(?=[1-5]\d\d\b)|[Ee]xit\s(?:code|status)\s)
     (?P<code> \d{{1,5}}(?![\w%]|[.,]\d) ) )
   | (?P<reference> (?:
-        (?=[A-Za-z§№])(?<!\d\s)(?:
+        (?=[A-Za-z§№])(?:(?<!\d\s)|(?<=[A-Za-z]\d\s)|(?<=[A-Za-z]\d\d\s)|(?<=[A-Za-z]\d\d\d\s))(?:
         (?:[Pp]arts|[Ff]igures|Figs\.?|[Tt]ables|[Ss]ections|Secs\.|[Cc]hapters|[Aa]ppendices|[Ee]quations|Eqs\.
           |Listings|[Ff]ootnotes|[Ii]ssues|PRs|[Pp]ull\srequests|[Pp]ages|pp\.|[Cc]orrections|Nos\.|§§)
           [\s-]?\#?{_NUMBER}{_MORE}
       | (?:[Pp]art|[Ff]igure|Fig|[Ff]ig\.|[Tt]able|[Ss]ection|[Ss]ec\.|[Cc]hapter|[Aa]ppendix|[Ee]quation
           |[Ee]q\.|Listing|Algorithm|[Ff]ootnote|[Ii]ssue(?=\s\#?\d+(?!\w|{_COUNTED}))|PR|MR|[Pp]ull\srequest|RFC|PEP|[Pp]age|p\.
           |[Cc]orrection|Step|Phase|Stage|Theorem|Lemma|Corollary|Proposition|Definition|Remark|Example|Experiment
-          |Exercise|Lecture|Lesson|Milestone|[Tt]ier|phase|Strategy|Method|Option|Rule|Question|Scenario|Tip|Vol\.|Volume|№|§)
+          |Exercise|Study|Lecture|Lesson|Milestone|[Tt]ier|phase|Strategy|Method|Option|Rule|Question|Scenario|Tip|[Vv]ol\.|Volume|№|§
+          |Sect\.|[Cc]h\.|Tab\.|Alg\.|Thm\.|Def\.|App\.|BCP|BSD(?=\s))
           [\s-]?(?:\#?{_NUMBER}|\(\d+[a-z]?\)) )
       | (?:ISO(?:/IEC)?|IEC|IEEE|SP|FIPS|EN|DIN)[\s-]?\d+(?:[-.:]\d+)* | CVE-\d{{4}}-\d+ | \#\d+(?!\w)
       | arXiv[:\s]\s?\d{{4}}\.\d{{4,5}}(?:v\d+)? | (?:ISBN|isbn)[:\s]\s?[\d-]{{10,17}}X?
       | (?:doi:\s?|DOI:?\s)?(?<![.\d])10\.\d{{4,9}}/[^\s<>"|]*[^\s<>"|.,;:)\]]
-      | (?<=\w\s)\[\d{{1,3}}\](?![\w(\[:]) | \[\d{{7,40}}\] ) )
+      | (?:(?<=\w\s)|(?<=\w[.,;)]\s)|\A(?=\[\d+\]\s))\[\d{{1,3}}\](?![\w(\[:]) | \[\d{{7,40}}\] ) )
   | (?P<phone> \+\d{{1,3}}[\s-](?=(?:[\s()-]?\d){{7,13}}(?!\d))\(?\d{{1,4}}\)?(?:[\s-]\d{{2,8}}){{1,4}}(?!\w) )
   | (?P<mark> \d\ufe0f?\u20e3 )
     )""",
@@ -128,11 +129,16 @@ _STRUCTURE = re.compile(
 )
 _NAMED = [name for name in _STRUCTURE.groupindex if name != "mark_of_date"]
 _HEADING_NUMBER = re.compile(r"\s*(?:(\d+(?:\.\d+)*)[.):](?=\s)|([1-9]\d?(?:\.\d\d?)+)(?=\s[A-Z]))")
+_SECTION = re.compile(r"\s*([1-9]\d?)(?:\.(\d\d?))?(?=\s[A-Z])")
 _KINDS = dict.fromkeys(("named_version", "whole_version", "least_version", "edition"), "version")
 _KINDS |= dict.fromkeys(("code", "phone", "mark"), "reference")
 _KINDS |= dict.fromkeys(("decade", "years", "cited", "year"), "date")
 _REPOSITORY = re.compile(r"(?<![\w./-])[\w.-]{1,60}(?:/[\w.-]{1,60})?#\d+(?!\w)")
 _ROUTE = re.compile(r"(?<![\w.)\]}/])[~.]{0,2}/[A-Za-z][\w.+-]*(?:/[\w.+{}:@-]+)+")
+_MARKER = re.compile(
+    r"(?:(?<![^\s])|(?<=\())(?:(?<=\A)|(?<=\A\()|(?<=[:;,.—–]\s)|(?<=[:;,.—–]\s\()|(?<=\b(?:and|are|for)\s)"
+    r"|(?<=\b(?:and|are|for)\s\()|(?<=\b(?:or|is|to|by|as|of)\s)|(?<=\b(?:or|is|to|by|as|of)\s\())([1-9])\)(?=\s\S)"
+)
 _DIGIT = re.compile(r"\d")
 _CLOSING = ".,;:!?'’”"
 
@@ -144,10 +150,21 @@ _COLUMNS = (
 """What the head of a table's column says of cells that hold nothing but digits of this form."""
 
 
-def structures(text: str, heading: bool = False, column: str = "") -> Iterator[tuple[str, int, int]]:
+def counts_sections(headings: Iterable[str]) -> bool:
+    """Whether a text counts its sections without a mark behind the number: `1 Setup`, `2 Results`, or `2.1 Rows`."""
+    numbers = [found.groups() for text in headings if (found := _SECTION.match(text))]
+    whole = [number for number, part in numbers if not part]
+    counted = len(whole) > 1 and whole == [str(n) for n in range(1, len(whole) + 1)]
+    return counted or any(part and number in whole for number, part in numbers)
+
+
+def structures(
+    text: str, heading: bool = False, column: str = "", *, section: bool = False
+) -> Iterator[tuple[str, int, int]]:
     """The kind, the start and the end of each stretch of `text` whose digits are no quantity.
 
-    `heading`: it is a heading, whose own number may stand before it; `column`: the head of the column of a cell.
+    `heading`: it is a heading, whose own number may stand before it, of a `section` without a mark behind it; `column`:
+    the head of the column of a cell.
     """
     start = 0
     for head, kind, digits in _COLUMNS if column else ():
@@ -158,6 +175,9 @@ def structures(text: str, heading: bool = False, column: str = "") -> Iterator[t
         group = 1 if number[1] else 2
         start = number.end(group)
         yield "heading", number.start(group), start
+    elif section and (number := _SECTION.match(text)):
+        start = number.end(1)
+        yield "heading", number.start(1), start
     taken = list(_places(text, start))
     yield from taken
     ahead = iter([*taken, ("", len(text) + 1, len(text) + 1)])
@@ -210,6 +230,8 @@ def _places(text: str, start: int) -> Iterator[tuple[str, int, int]]:
 
 def _all_places(text: str, start: int) -> Iterator[tuple[str, int, int]]:
     last = start
+    if "1)" in text:
+        yield from _markers(text, start)
     if "#" in text:
         yield from (("reference", *found.span()) for found in _REPOSITORY.finditer(text, start))
     if "/" in text or "www." in text:
@@ -227,6 +249,14 @@ def _all_places(text: str, start: int) -> Iterator[tuple[str, int, int]]:
             last = found.end()
             if _DIGIT.search(text, head.start(), last):
                 yield "path", head.start(), last
+
+
+def _markers(text: str, start: int) -> Iterator[tuple[str, int, int]]:
+    """The numbers of a list inside a sentence: "for (1) its speed and (2) its size"."""
+    markers = list(_MARKER.finditer(text, start))
+    count = next((i for i, marker in enumerate(markers) if int(marker[1]) != i + 1), len(markers))
+    if count > 1:
+        yield from (("marker", *marker.span(1)) for marker in markers[:count])
 
 
 def _address_end(text: str, start: int, end: int) -> int:

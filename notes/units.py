@@ -5,29 +5,39 @@ import re
 SPACE = "[ \u00a0\u2007\u2009\u202f]"
 HYPHEN = "[-\u2010\u2011]"
 
-_TIME = "[npfµμu]s|ms|s|secs?|mins?|h|hrs?"
+_TIME = "[npfµμu]s|ms|s|[mnu]?secs?|mins?|h|hrs?"
 _DATA = "[kKMGTP]?(?:bit|bps|bit/s)|[kKMGTPE]i?B|[kmgKMGT]b|[MGT]T/s|B(?=/)"
-_POWER = "[mkMGT]?W(?:h|[·⋅]h)?|[mµμkMG]?J|[mk]?V|k?VA|mA|m?Ah|[kMGT]?[Hh]z"
-_RATE = "[kMGTPE]?(?:FLOP[Ss]?|flops?)|[GTP]?OPS|op/s|ops/s|tok/s|tok|req/s|it/s|[fF]ps|FPS|QPS|RPS|TPS|IOPS|rpm"
+_POWER = "[mkMGT]?W(?:h|[·⋅]h)?|[mµμkMG]?J|[mk]?V|k?VA|mA|m?Ah|[kMGT]?[Hh]z|kg[·⋅]m|k?N[·⋅]m"
+_RATE = (
+    "[kMGTPE]?(?:FLOP[Ss]?|[Ff]lops?)|[GTP]?OPS|[kMG]?ops?(?=/)|toks?(?=/)|tok|reqs?(?=/)|it(?=/)|t/s"
+    "|[fF]ps|FPS|QPS|RPS|TPS|IOPS|rpm"
+)
 _SMALL = (
-    "[mcknµμ]m|[mkµμn]g|m?L|m(?=[/²³])|g(?=/)|dB[Am]?|°C|°F|[kM]?Ω|[kMG]?Pa|mol|px|pp|ppm|ppb|bpw|bps?|pct"
+    "[mcknµμ]m|[mkµμn]g|m?L|m(?=[/²³]|\\^[23](?!\\d))|g(?=/)|dB[Am]?|°C|°F|[kM]?Ω|[kMG]?Pa|mol|px|pp|ppm|ppb|bpw|bps?|pct"
     "|USD|EUR|GBP|CHF|JPY|CNY"
 )
 _PER = "(?:/[A-Za-zµμ]+(?:-[A-Za-z]+)*(?:[²³]|\\^[23](?!\\d))?)"
 _QUALIFIED = f"/(?:verify|decode|draft|output|input|prompt|engine){SPACE}(?:step|token|pass|call|run)s?"
 _WORDS = f"(?:percentage|basis|percent)(?:-|{SPACE})points?|percent|per{SPACE}cent|points?"
+_AS_MUCH = (
+    r"as|the|more|less|fewer|that|its|their|what|worse|(?!(?:n?ev|p|ov|aft|und|togeth|eith|wheth|rath|oth)er\b)\w+er"
+)
+"""What follows a multiplier: three times as, 2 x faster."""
 
 UNIT = re.compile(
-    rf"""(?: {SPACE}? (?P<worded> %(?:-|{SPACE})points?\b )
+    rf"""(?: {SPACE}? (?P<worded> %(?:-|{SPACE})(?:points?|pts?)\b | %pts?\b | p\.p\.(?!\w) )
           | {SPACE}? (?P<sign> [%％‰°](?![CF]) | [€£¥₹¢]{_PER}? )
           | {SPACE}? (?P<symbol> (?:{_TIME}|{_DATA}|{_POWER}|{_RATE}|{_SMALL})
               (?:{_QUALIFIED}|(?:[²³]|\^[23](?!\d))?{_PER}{{0,3}}) ) (?![\w^])
           | {SPACE}? (?P<lone> [σ′″Å] ) (?!\w)
           | {SPACE} (?P<spaced> [gmB] ) (?![\w^'’=(/-]|\.\w)
+          | {SPACE} (?P<ampere> A ) (?=[,;)]|\.?(?:\s*\Z)|{SPACE}(?:and|or|to|at)\b)
+          | (?P<joined> {HYPHEN}?percent ) (?![\w-])
           | (?P<glued> [dmgbAt] {_PER}? ) (?![\w^])
           | {SPACE} (?P<word> {_WORDS} ) (?!\w)
           | (?P<times> {SPACE}?(?:×|\\times(?![A-Za-z]))(?!{SPACE}?[$€]?\.?\d)(?![\w\ufffc]) | [xX](?![\w\ufffc])
-              | {SPACE}x(?={SPACE}(?:the|as|\w+er)\b)
+              | {SPACE}[xX](?={SPACE}(?:the|as|\w+er)\b)
+              | {SPACE}times(?={SPACE}(?:{_AS_MUCH})\b)
               | (?:{HYPHEN}|{SPACE})?fold(?!\w) ) )""",
     re.VERBOSE,
 )
@@ -48,6 +58,8 @@ MONEY_SCALE = re.compile(r"(?P<letter>[kKMBT]|[bm]n|m)(?!\w)")
 PER = re.compile(_PER)
 """What an amount of money is paid for: `/hour`."""
 
+_NAMES = ("sign", "symbol", "lone", "spaced", "ampere", "joined", "glued", "worded", "word")
+_HYPHENS = HYPHEN[1:-1]
 _SAME = {"％": "%", "percent": "%", "per cent": "%", "pct": "%", "point": "pp", "bp": "bps"}
 
 
@@ -55,9 +67,9 @@ def unit_name(found: re.Match[str]) -> str:
     """The unit that `UNIT` found, in its usual spelling."""
     if found["times"]:
         return "×"
-    said = next(filter(None, found.group("sign", "symbol", "lone", "spaced", "glued", "worded", "word")))
-    said = re.sub(f"{SPACE}|-(?=point)", " ", said).replace("μ", "µ")
-    if said.endswith(("point", "points")):
+    said = next(filter(None, found.group(*_NAMES)))
+    said = re.sub(f"{SPACE}|-(?=point)", " ", said).replace("μ", "µ").lstrip(_HYPHENS)
+    if said.endswith(("point", "points", "pt", "pts", "p.p.")):
         return "bps" if said.startswith("basis") else "pp"
     return _SAME.get(said, said)
 
@@ -67,26 +79,27 @@ def unit_name(found: re.Match[str]) -> str:
 _NOT_NOUNS = frozenset(
     """
     a about above across after again against all almost along already also although always am among an and
-    another any are around as at away back be became because become becomes been before began behind being
-    below beneath beside besides between beyond both but by came can cannot come comes could did do does
-    doing done down due during each either else enough even ever every except far fell few for from further
-    gave get gets give given gives go goes gone got had has have having he hence her here hers him his how
-    however i if in indeed inside instead into is it its itself just kept least left less like made make
-    makes many may me mean means meant might mine more most much must my near needs neither never
-    nevertheless next no nobody none nor not nothing now of off often on once one ones only onto or other
-    others otherwise our ours out outside over own per perhaps plus quite rather really said same say says
-    see seen shall she should shows showed since so some something sometimes soon stands still such take
-    taken takes than that the their theirs them then there therefore these they thing this those though
-    through throughout thus till to together too toward towards twice under unless unlike until up upon us
-    use used uses using very via was we well went were what whatever when where whereas wherever whether
-    which while who whoever whole whom whose why will with within without would yes yet you your yours adds
-    answers appears applies asks belongs brings builds carries changes comes confirms contains counts covers
-    decides differs drops ends equals exceeds exists explains fails falls finds fits follows grows happens
-    helps holds implies includes increases keeps lacks leads leaves lets lies looks loses matches matters
-    meets moves passes prints proves puts reaches reads remains reports requires rises sees seems sets
-    shrinks sits stays suffices suggests supports tells turns wants wins works writes yields faster slower
-    lower higher fewer larger smaller bigger greater better worse shorter longer cheaper earlier later first
-    second third last total versus vs zero two three four five six seven eight nine ten eleven twelve half
+    another any are around as at away back be became because become becomes been before began behind being below
+    beneath beside besides between beyond both but by came can cannot come comes could did do does doing done
+    down due during each either else enough even ever every except far fell few for from further gave get gets
+    give given gives go goes gone got had has have having he hence her here hers him his how however i if in
+    indeed inside instead into is it its itself just kept least left less like made make makes many may me mean
+    means meant might mine more most much must my near needs neither never nevertheless next no nobody none nor
+    not nothing now of off often on once one ones only onto or other others otherwise our ours out outside over
+    own per perhaps plus quite rather really said same say says see seen shall she should shows showed since so
+    some something sometimes soon stands still such take taken takes than that the their theirs them then there
+    therefore these they thing this those though through throughout thus till to together too toward towards
+    twice under unless unlike until up upon us use used uses using very via was we well went were what whatever
+    when where whereas wherever whether which while who whoever whole whom whose why will with within without
+    would x yes yet you your yours adds achieves allows answers appears applies asks becomes belongs brings builds
+    carries causes changes comes confirms contains counts covers decides differs does drops enables ends ensures
+    equals exceeds exists explains fails falls finds fits follows goes grows happens helps holds implies
+    improves includes increases keeps lacks leads leaves lets lies looks loses matches matters meets moves
+    passes prints produces proves provides puts reaches reads reduces remains reports requires reveals rises
+    sees seems sets shrinks sits stays suffices suggests supports tells turns wants wins works writes yields
+    faster slower lower higher fewer larger smaller bigger greater better worse shorter longer cheaper earlier
+    later first second third last total versus vs zero two three four five six seven eight nine ten eleven
+    twelve half
     """.split()
 )
 _PLURALS = frozenset("people men women children data criteria series feet".split())

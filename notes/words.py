@@ -50,8 +50,10 @@ _TIMES: dict[str, Value] = {"twice": Decimal(2), "thrice": Decimal(3)}
 _TIMES |= dict.fromkeys(("double", "doubles", "doubled", "doubling"), Decimal(2))
 _TIMES |= dict.fromkeys(("triple", "triples", "tripled", "tripling"), Decimal(3))
 _TIMES |= dict.fromkeys(("quadruple", "quadruples", "quadrupled", "quadrupling"), Decimal(4))
+_TIMES |= dict.fromkeys(("quintuple", "quintuples", "quintupled", "quintupling"), Decimal(5))
 _TIMES |= dict.fromkeys(("halve", "halves", "halved", "halving"), Decimal("0.5"))
-_TIMES |= {f"{word}fold": Decimal(value) for word, value in (_DIGIT | {"ten": 10}).items() if value > 1}
+_FOLDS = _SMALL | {"hundred": 100, "thousand": 1000}
+_TIMES |= {f"{word}fold": Decimal(value) for word, value in _FOLDS.items() if value > 1}
 
 
 def _any(words: dict[str, int]) -> str:
@@ -68,20 +70,22 @@ _CARDINAL = (
 _PART = rf"(?:halves|half|(?:{'|'.join(part for part in _PARTS if part not in ('half', 'halve'))})s?)"
 _ORDINAL = f"(?:{_any(_TENS)}{HYPHEN})?{_any(_ORDINALS | _LATE_ORDINALS)}"
 _NUMBER_WORD = re.compile(
-    rf"""(?P<one_in> (?P<few>{_BELOW_100}) {SPACE}in{SPACE} (?P<many>{_CARDINAL}|\d{{1,9}}(?!\w|[.,]\d)) )
+    rf"""(?P<one_in> (?P<few>{_BELOW_100}) (?P<in>{SPACE}|{HYPHEN})in(?P=in)
+           (?P<many>{_CARDINAL}|\d{{1,9}}(?!\w|[.,]\d)) )
        | (?P<fraction> (?P<parts>an?|{_BELOW_100})(?P<joint>{HYPHEN}|{SPACE})(?P<part>{_PART})(?![A-Za-z]) )
        | (?P<times> (?:{"|".join(sorted(_TIMES, key=len, reverse=True))}
-           |{_any(_DIGIT | {"ten": 10})}{HYPHEN}fold)
+           |{_any(_FOLDS)}{HYPHEN}fold)
            (?!\w|{HYPHEN}\w) )
        | (?P<ordinal> {_ORDINAL} )
        | (?P<long_ordinal> (?P<before> {_CARDINAL} ) {SPACE}(?:and{SPACE})?(?P<last> {_ORDINAL} ) )
-       | (?P<cardinal> {_CARDINAL} )(?P<and_half> {SPACE}and{SPACE}(?:an?|one){SPACE}{_PART}(?![A-Za-z]) )?
-       | (?P<zero> zero(?![\w-]) )
+       | (?P<cardinal> {_CARDINAL} )
+           (?: {SPACE}and{SPACE}(?P<more>an?|{_any(_DIGIT)})(?:{HYPHEN}|{SPACE})(?P<of_one>{_PART})(?![A-Za-z]) )?
+       | (?P<zero> (?<!non-)zero(?![\w-]) )
        | (?P<half> half(?!\w|{HYPHEN}\w) )""",
     re.VERBOSE | re.IGNORECASE,
 )
 _STARTS = frozenset(_SMALL) | frozenset(_ORDINALS) | frozenset(_LATE_ORDINALS) | frozenset(_TIMES)
-_STARTS |= {"a", "an", "half", "zero"}
+_STARTS |= {"a", "an", "half", "zero", "hundred", "thousand"}
 _NUMBERED = frozenset(_SMALL) | {"hundred", "thousand", "million"}
 
 # "a third of", "a third less" are fractions; "a third run" is an ordinal.
@@ -92,7 +96,7 @@ _JOINED_NAMES = frozenset("sided tailed off way to size hot liner party hand cla
 # "one" is a number where it counts. It is a pronoun in these, and before a verb that says what people do.
 _PRONOUN_BEFORE = frozenset("this that no each every any another which some everyone".split())
 _PRONOUN_AFTER = re.compile(
-    r"['’]s\b|\s+(?:another|can|cannot|could|may|might|must|should|would|will|that|which|who|whose|(?:has|needs|wants|ought)\s+to"
+    r"['’]s\b|\s+(?:another|hand|or\s+more|can|cannot|could|may|might|must|should|would|will|that|which|who|whose|(?:has|needs|wants|ought)\s+to"
     r"|by\s+one|to\s+one|after\s+(?:another|the\s+other)"
     r"|at\s+a\s+time|day\b|of\s+(?:the\s+)?(?:most|few|many|main|reasons?|ways?|things?|\w+est))\b"
 )
@@ -149,10 +153,11 @@ def _word(text: str, found: re.Match[str]) -> Word | None:
         return _counted(text, start, found.end("before"), _cardinal(found["before"]))
     if found["cardinal"]:
         value = _cardinal(found["cardinal"])
-        if found["and_half"]:
-            part = re.split(SPACE, found["and_half"])[-1].lower()
-            return _counted(text, start, end, exact(Fraction(value) + Fraction(1, _PARTS[part.rstrip("s")])))
-        return _counted(text, start, end, value)
+        if found["of_one"]:
+            more, size = _cardinal(found["more"]), _size(found["of_one"])
+            if (found["of_one"].lower()[-1] == "s") == (more > 1):
+                return _counted(text, start, end, exact(Fraction(value) + Fraction(more) / size))
+        return _counted(text, start, found.end("cardinal"), value)
     if found["zero"]:
         return _counted(text, start, end, Decimal(0))
     if found["half"]:
@@ -172,8 +177,13 @@ def _fraction(text: str, found: re.Match[str]) -> Word | None:
         return None
     if article and (joint == "-" or (part not in ("half", "quarter") and not _AFTER_PART.match(text, found.end()))):
         return None
-    size = _PARTS["half" if part == "halves" else part.rstrip("s")]
-    return Word(found.start(), found.end(), "fraction", exact(Fraction(count) / size))
+    return Word(found.start(), found.end(), "fraction", exact(Fraction(count) / _size(part)))
+
+
+def _size(part: str) -> int:
+    """How many of this part make one: 3 for a third."""
+    part = part.lower()
+    return _PARTS["half" if part == "halves" else part.rstrip("s")]
 
 
 def _counted_or_none(text: str, found: re.Match[str]) -> Word | None:
@@ -234,6 +244,8 @@ def _counted(text: str, start: int, end: int, value: Value) -> Word | None:
     ):
         return None
     unit_word = UNIT.match(text, end)
+    if unit_word and unit_word["times"]:
+        return Word(start, unit_word.end(), "multiplier", value, "×", unit_word.end(), end)
     if unit_word and unit_word["word"] and not unit_word["word"].startswith("point"):
         stop, unit = unit_word.end(), unit_name(unit_word)
         return Word(start, stop, "percent" if unit == "%" else "word", value, unit, stop, end)
