@@ -124,6 +124,17 @@ def expression_of(reading: Reading, readings: Readings) -> Expression | None:
     return found
 
 
+def first_name(name: str, readings: Readings) -> str:
+    """The id of the reading that an id is another name of, through any number of names; itself where it is none."""
+    for _ in range(len(readings)):
+        found = expression_of(readings[name], readings) if name in readings else None
+        inner = found.id_of(found.tree) if found else ""
+        if not inner or "*" in inner:
+            break
+        name = inner
+    return name
+
+
 @cache
 def _parsed(text: str) -> Expression | None:
     try:

@@ -107,12 +107,24 @@ def _fits(word: str, name: str) -> bool:
 
 def declares(declared: str, name: str) -> bool:
     """Whether a declaration's id is `name`, or a family that has it as a member."""
-    return _members_of(declared).fullmatch(name) is not None
+    return member_of(declared, name) is not None
+
+
+def member_of(declared: str, name: str) -> dict[str, str] | None:
+    """What stands in `name` for each brace of a declaration's id; None where it is neither that id nor a member."""
+    columns, members = _members_of(declared)
+    found = members.fullmatch(name)
+    return dict(zip(columns, found.groups(), strict=True)) if found else None
 
 
 @lru_cache(maxsize=4096)
-def _members_of(declared: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\\{[^{}]*\\\}", r"[\\w.]+", re.escape(declared)))
+def _members_of(declared: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """What stands in the braces of a declaration's id, in their order, and the ids that it gives."""
+    pieces = re.split(r"\{([^{}]*)\}", declared)
+    # what is made for each of other readings may take several parts over from their ids
+    members = (r"([\w.]+)" if brace == "0" else r"(\w+)" for brace in pieces[1::2])
+    pattern = "".join(re.escape(piece) + next(members, "") for piece in pieces[::2])
+    return tuple(pieces[1::2]), re.compile(pattern)
 
 
 def texts_in(value: Any) -> list[str]:

@@ -16,7 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from campaign.analysis.formulas import expression_of
+from campaign.analysis.formulas import first_name
 from campaign.analysis.readings import Readings
 from campaign.analysis.rounding import Printed
 from campaign.notes.corrections import read_corrections
@@ -54,7 +54,7 @@ def _in_the_post(part: Part, places: Mapping[str, list[PrintedPlace]], readings:
     """Places of one reading, or of two names of it, that no single value can stand behind."""
     together: dict[str, list[PrintedPlace]] = {}
     for name, here in places.items():
-        together.setdefault(_first_name(name, readings), []).extend(here)
+        together.setdefault(first_name(name, readings), []).extend(here)
     for name, here in together.items():
         said = [(one, printed) for one in here if (printed := _printed(one.text, name, readings)) is not None]
         if len(said) < 2:
@@ -65,17 +65,6 @@ def _in_the_post(part: Part, places: Mapping[str, list[PrintedPlace]], readings:
                 continue
             mend = f"notes build {part.name}, so that both are printed from one value"
             yield _printed_otherwise(part, one, finest.text, name, mend, f"{finest.text} at {finest.where}")
-
-
-def _first_name(name: str, readings: Readings) -> str:
-    """The id of the reading that an id is another name of; itself where it is none."""
-    for _ in range(len(readings)):
-        found = expression_of(readings[name], readings) if name in readings else None
-        inner = found.id_of(found.tree) if found else ""
-        if not inner or "*" in inner:
-            return name
-        name = inner
-    return name
 
 
 def _printed(text: str, name: str, readings: Readings) -> Printed | None:

@@ -15,7 +15,7 @@ from campaign.analysis.expressions import Undefined
 from campaign.analysis.kinds import TableView, slug
 from campaign.analysis.readings import ASPECTS, Reading
 from campaign.analysis.rows import DRAW_VALUES, ROW_VALUES, served_tables
-from campaign.analysis.rule import declarations
+from campaign.analysis.rule import declarations, declares, member_of
 from campaign.engine.plan import Plan
 from campaign.engine.strict import parse_strict
 from campaign.kernels.errors import CampaignError
@@ -50,7 +50,7 @@ def declaration_of(plan: Plan, name: str) -> dict[str, Any] | None:
             if name in _ids(said):
                 return said
         for said in found:
-            if any(_member(one, name) for one in _ids(said)):
+            if any(declares(one, name) for one in _ids(said)):
                 return said
         name = name.rpartition(".")[0]
     return None
@@ -59,15 +59,6 @@ def declaration_of(plan: Plan, name: str) -> dict[str, Any] | None:
 def _ids(declaration: Mapping[str, Any]) -> list[str]:
     """The ids that a declaration gives: its own, and that of the reading that names the best."""
     return [str(declaration[key]) for key in ("id", "winner") if declaration.get(key)]
-
-
-def _member(pattern: str, name: str) -> dict[str, str] | None:
-    """What stands in `name` for each brace of a family's id; None where it is no member."""
-    if "{" not in pattern:
-        return None
-    expression = re.sub(r"\\\{(\w+)\\\}", lambda found: rf"(?P<_{found[1]}>\w+)", re.escape(pattern))
-    found = re.fullmatch(expression, name)
-    return {key[1:]: value for key, value in found.groupdict().items()} if found else None
 
 
 def line_of(path: Path, name: str, plan: Plan | None = None) -> int | None:
@@ -150,7 +141,7 @@ class _Tables:
         try:
             said = parse_strict(KINDS[declared["kind"]], declared, name)
             patterns = [(one, said_name) for one in _ids(declared) for said_name in (name, name.rpartition(".")[0])]
-            member = next((found for pattern in patterns if (found := _member(*pattern))), {})
+            member = next((found for pattern in patterns if (found := member_of(*pattern))), {})
             yield from self._chosen(said, member)
         except (CampaignError, Undefined, KeyError):
             return

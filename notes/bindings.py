@@ -13,17 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from campaign.analysis.formulas import first_name
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rounding import MINUS
 from campaign.notes.errors import TemplateError
 from campaign.notes.numbers import Token
-from campaign.notes.quote import format_value, print_reading
+from campaign.notes.quote import COMMA, format_value, print_reading
 from campaign.notes.reader import Block
 
 CLEAR = 0.85
 """The chance from which on a candidate is clearly ahead."""
 AHEAD = 20
 """How many times as likely as the next one it is then."""
+TELLING_DIGITS = 4
+"""So many digits need no word beside them."""
 MOST = 24
 """How many candidates of a number are kept at most."""
 KEYS = 2
@@ -42,13 +45,19 @@ _SAME_NOUN, _NOUN_FOR_SIGN, _OTHER_NOUN, _NOUN_FOR_NONE = 1.5, -4.0, -1.5, -0.5
 _WORD_GAIN, _WORDS_AT_MOST, _WORD_MISSING = 1.6, 5.0, -0.25
 _MEMBER, _OTHER_MEMBER = 2.0, -1.5
 """A number in the reading's id that stands in the labels or the sentence, and one that does not."""
+_NAMED = 1.5
+"""Every word of the reading's id stands around the number."""
 _ROW = 4.0
 """Another cell of the row prints a text of the reading's kin."""
+_OTHER_HEAD = -1.5
+"""A part of the reading's id names another row or column of the table."""
 _COLUMN_KIN, _ROW_KIN = 2.5, 1.5
 _BOTH_ENDS, _MIDDLE = 6.0, 2.0
 _ASPECT = -3.0
 """Standard errors, counts and lone ends are rarely quoted."""
 _IN_PLOT, _OUTSIDE_PLOT = 2.0, -2.0
+_IN_CODE = -4.0
+"""Digits in the middle of code name something more often than they tell a result."""
 _NOTHING_TELLS = -2.0
 _POWERS_OF_TWO = frozenset(2**power for power in range(5, 31))
 OWN = "in its own format"
@@ -82,6 +91,8 @@ class Candidate:
     """How likely it is the one, of all that print the same and of none."""
     kin: bool
     """Whether another candidate is computed from it, or it from another, so that no value tells them apart."""
+    named: bool
+    """Whether more than value, unit and format speaks for it: a word, a neighbour, or digits that chance hardly has."""
     reasons: tuple[str, ...]
     """What speaks for it, in words."""
 
@@ -103,6 +114,8 @@ class Number:
     after: str
     labels: tuple[str, ...]
     """Other words that it stands under: the label of its row, the head of its column."""
+    elsewhere: tuple[str, ...]
+    """The words that other rows and columns of its table stand under."""
     beside: tuple[str, ...]
     """The other cells of its row."""
     heading: str
@@ -110,24 +123,43 @@ class Number:
     """Table, row and column."""
     kind: str
     """That of its block."""
+    in_code: bool = False
+    """Whether it is a part of a longer stretch of inline code: an expression, or a name."""
+    decimal: str = "."
+    """The mark before its decimals."""
+
+    @property
+    def plain(self) -> str:
+        """The characters with a point before the decimals."""
+        return self.said.translate(COMMA) if self.decimal == "," else self.said
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is all that its cell of a table holds."""
+        return self.cell is not None and not self.before.strip() and not self.after.strip()
 
     @cached_property
     def around(self) -> Mapping[str, float]:
         """The stems of the words around it, nearer ones with more weight."""
         found: dict[str, float] = {}
         for text, weight in ((self.heading, 0.35), *((label, 0.9) for label in self.labels)):
-            for word in _stems(text):
+            for word in stems(text):
                 found[word] = max(found.get(word, 0.0), weight)
-        for words in (list(_stems(self.before))[::-1], list(_stems(self.after))):
+        for words in (list(stems(self.before))[::-1], list(stems(self.after))):
             for distance, word in enumerate(words):
                 found[word] = max(found.get(word, 0.0), 1.0 if distance < 6 else 0.5)
         return found
 
     @cached_property
+    def others(self) -> tuple[frozenset[str], ...]:
+        """The stems of what each other row or column of its table stands under."""
+        return tuple(frozenset(stems(text)) for text in self.elsewhere)
+
+    @cached_property
     def members(self) -> Counter[str]:
         """The numbers of its labels; outside tables those of its sentence."""
         texts = self.labels if self.cell else (self.before, self.after)
-        return Counter(word for text in texts for word in _stems(text) if word.isdecimal())
+        return Counter(word for text in texts for word in stems(text) if word.isdecimal())
 
 
 @dataclass(frozen=True)
@@ -158,6 +190,8 @@ class _Tried:
     score: float
     reasons: list[str]
     said: str
+    named: bool
+    """Whether a word or number of its id, or a text of its kin, stands where the number does."""
     more: float = 0.0
     """What its neighbours add."""
     more_reasons: tuple[str, ...] = ()
@@ -174,8 +208,13 @@ class _Tried:
 _Traits = Mapping[str, Sequence[tuple[float, str]]]
 
 
-def numbers_in(blocks: Sequence[Block], tokens: Sequence[Token], said: Callable[[Token], str]) -> list[Number]:
-    """The tokens with their surroundings; `said` gives the characters that a quote would print."""
+def numbers_in(
+    blocks: Sequence[Block], tokens: Sequence[Token], said: Callable[[Token], str], decimal: str
+) -> list[Number]:
+    """The tokens with their surroundings; `said` gives the characters that a quote would print.
+
+    `decimal` is the mark before the decimals of the text.
+    """
     cells = {(b.cell.table, b.cell.row, b.cell.column): b.text for b in blocks if b.cell}
     rows: dict[tuple[int, int], list[tuple[int, str]]] = {}
     for (table, row, column), text in cells.items():
@@ -192,6 +231,7 @@ def numbers_in(blocks: Sequence[Block], tokens: Sequence[Token], said: Callable[
         before = re.split(r"[.;!?]\s", block.text[:start])[-1]
         after = re.split(r"[.;:!?](?:\s|$)", block.text[end:])[0]
         labels: tuple[str, ...] = ()
+        elsewhere: tuple[str, ...] = ()
         beside: tuple[str, ...] = ()
         cell = None
         if block.cell:
@@ -199,7 +239,30 @@ def numbers_in(blocks: Sequence[Block], tokens: Sequence[Token], said: Callable[
             keys = [(cell[0], 0, cell[2]), *((cell[0], cell[1], column) for column in range(min(cell[2], KEYS)))]
             labels = tuple(cells.get(at, "") for at in keys if at != cell)
             beside = tuple(text for column, text in rows[cell[:2]] if column != cell[2])
-        found.append(Number(token, said(token), before, after, labels, beside, headings[token.block], cell, block.kind))
+            elsewhere = tuple(
+                text
+                for (table, row, column), text in cells.items()
+                if table == cell[0] and ((row == 0 and column != cell[2]) or (column == 0 and row not in (0, cell[1])))
+            )
+        in_code = any(span.kind == "code" and span.start <= start and end < span.end for span in block.spans) or any(
+            span.kind == "code" and span.start < start and end <= span.end for span in block.spans
+        )
+        found.append(
+            Number(
+                token,
+                said(token),
+                before,
+                after,
+                labels,
+                elsewhere,
+                beside,
+                headings[token.block],
+                cell,
+                block.kind,
+                in_code,
+                decimal,
+            )
+        )
     return found
 
 
@@ -209,7 +272,7 @@ class Bindings:
     def __init__(self, readings: Readings, labels: Mapping[str, str]) -> None:
         """`labels` are words for parts of ids, as those of arms."""
         self.readings = readings
-        self._labels = {part: frozenset(_stems(label)) for part, label in labels.items()}
+        self._labels = {part: frozenset(stems(label)) for part, label in labels.items()}
         self._known = list(self._all())
         self._frequency = Counter(word for known in self._known for word in known.words)
         self._texts = _text_parts(readings)
@@ -222,12 +285,12 @@ class Bindings:
             reading = self.readings[name]
             if not isinstance(reading.value, int | float) or not math.isfinite(reading.value):
                 continue
-            words = dict.fromkeys(_stems(f"{reading.formula} {reading.because}"), 0.4)
-            words |= dict.fromkeys(_stems(reading.unit), 0.6)
+            words = dict.fromkeys(stems(f"{reading.formula} {reading.because}"), 0.4)
+            words |= dict.fromkeys(stems(reading.unit), 0.6)
             parts = tuple(name.split("."))
             for part in parts:
-                words |= dict.fromkeys((*self._labels.get(part, ()), *_stems(part.replace("_", " "))), 1.0)
-            own = frozenset(word for word, weight in words.items() if weight == 1.0)
+                words |= dict.fromkeys((*self._labels.get(part, ()), *stems(part.replace("_", " "))), 1.0)
+            own = frozenset(word for word, weight in words.items() if weight == 1.0) - {"plot"}  # whose it is, no word
             yield _Known(reading, parts, words, own, 0.0)
             for aspect in reading.aspects:
                 yield _Known(self.readings[f"{name}.{aspect}"], (*parts, aspect), words, own, _ASPECT)
@@ -239,18 +302,27 @@ class Bindings:
             self._neighbours(tried, numbers)
             for one, number in zip(tried, numbers, strict=True):
                 self._weigh(one, number)
-        return [tuple(_candidates(one)) for one in tried]
+        return [tuple(_candidates(one, self.readings)) for one in tried]
+
+    def nearest(self, number: Number, most: int = 2) -> list[tuple[str, str]]:
+        """The ids and texts of the readings of its unit whose values come nearest to a number; none for words."""
+        printed = _PRINTED.fullmatch(number.plain)
+        if not printed or number.token.unit not in _SIGNS:
+            return []
+        value, _ = _value_of(number.plain, number.token)
+        alike = [one for one in self._known if _base_unit(one.reading.unit) == number.token.unit and not one.prior]
+        near = sorted(alike, key=lambda one: abs(one.value - value))[:most]
+        return [(one.reading.id, _text_of(one.reading, self.readings.decimal)) for one in near]
 
     def _tried(self, number: Number) -> list[_Tried]:
-        sayings = [number.said]
-        if number.token.unit == "%" and number.after.startswith("%"):
-            sayings.append(f"{number.said}%")
+        signs = ["", "%"] if number.token.unit == "%" and number.after.startswith("%") else [""]
         found = []
-        for said in sayings:
-            value, reach = _value_of(said, number.token)
+        for sign in signs:
+            said = f"{number.said}{sign}"
+            value, reach = _value_of(f"{number.plain}{sign}", number.token)
             first, last = bisect_left(self._values, value - reach), bisect_right(self._values, value + reach)
             for known in self._known[first:last]:
-                fmt = format_that_prints(known.reading, said)
+                fmt = format_that_prints(known.reading, f"{number.plain}{sign}")
                 if fmt is not None and (said.endswith("%") or _unit_allows(number.token, known.reading)):
                     found.append(self._weighed(known, fmt, said, number))
         self._weigh(found, number)
@@ -272,19 +344,28 @@ class Bindings:
         reasons += why
         words, told = self._word_score(known, number)
         score += words
+        named = [*told]
         if told:
             reasons.append(f"words: {', '.join(told)}")
+        score += _IN_CODE if number.in_code else 0.0
+        if known.own - {number.plain.replace(",", "")} and known.own <= number.around.keys():
+            reasons.append("every word of its id stands there")
+            score += _NAMED
+            named.append("all")
         members, told = _member_score(known, number)
         score += members
+        named += [part for part in told if part != number.plain.replace(",", "")]
         if told:
             reasons.append(f"stands at {', '.join(told)}")
-        kin, told = self._row_score(known, number)
+        score += _OTHER_HEAD * self._heads_of_others(known, number)
+        kin, row = self._row_score(known, number)
         score += kin
-        if told:
-            reasons.append(f"in the row of {told}")
+        if row:
+            named.append(row)
+            reasons.append(f"in the row of {row}")
         if not any(reason != OWN for reason in reasons):
             score += _NOTHING_TELLS
-        return _Tried(known, fmt, score, reasons, said)
+        return _Tried(known, fmt, score, reasons, said, bool(named))
 
     def _word_score(self, known: _Known, number: Number) -> tuple[float, list[str]]:
         """How much the words around the number speak for the reading, and which do."""
@@ -299,6 +380,15 @@ class Bindings:
                     told.append(word)
         missing = known.own - number.around.keys()
         return min(total, _WORDS_AT_MOST) + _WORD_MISSING * len(missing), told
+
+    def _heads_of_others(self, known: _Known, number: Number) -> int:
+        """How many parts of the reading's id stand over another row or column of the table, and not over this one."""
+        found = 0
+        for part in known.parts if number.others else ():
+            names = [words for words in (self._labels.get(part), frozenset(stems(part.replace("_", " ")))) if words]
+            if not any(words <= number.around.keys() for words in names):
+                found += any(words <= head for head in number.others for words in names)
+        return found
 
     def _row_score(self, known: _Known, number: Number) -> tuple[float, str]:
         """Whether another cell of its row, or a label, prints a text that belongs to a part of the reading's id."""
@@ -348,18 +438,38 @@ class Bindings:
                 one.more, one.more_reasons = gain, tuple(why)
 
 
-def _candidates(tried: Sequence[_Tried]) -> Iterator[Candidate]:
-    """The candidates as others see them, the likeliest first."""
-    operands = {one.known.reading.id: {name for name, _ in one.known.reading.operands} for one in tried}
+def _candidates(tried: Sequence[_Tried], readings: Readings) -> Iterator[Candidate]:
+    """The candidates as others see them, the likeliest first; one stands for all names of the same reading."""
+    named: dict[str, list[_Tried]] = {}
     for one in sorted(tried, key=lambda one: -one.chance):
-        name = one.known.reading.id
-        others = [other for other in operands if other != name and other.rpartition(".")[0] != name]
-        kin = any(name in operands[other] or other in operands[name] for other in others)
-        yield Candidate(name, one.format, one.said, one.chance, kin, (*one.reasons, *one.more_reasons))
+        named.setdefault(_same_reading(one.known.reading, readings), []).append(one)
+    chance = {name: sum(one.chance for one in same) for name, same in named.items()}
+    operands = {
+        name: {first_name(operand, readings) for one in same for operand, _ in one.known.reading.operands}
+        for name, same in named.items()
+    }
+    for name, (one, *_) in sorted(named.items(), key=lambda item: -chance[item[0]]):
+        # their values are the same, so that only words and neighbours can tell
+        told = one.named or one.more_reasons
+        near = [other for other in named if other != name and (not told or AHEAD * chance[other] > chance[name])]
+        kin = any(name in operands[other] or other in operands[name] for other in near)
+        reasons = (*one.reasons, *one.more_reasons)
+        known = bool(told) or len(re.sub(r"\D", "", one.said).strip("0")) >= TELLING_DIGITS
+        yield Candidate(one.known.reading.id, one.format, one.said, chance[name], kin, known, reasons)
+
+
+def _same_reading(reading: Reading, readings: Readings) -> str:
+    """The id that a reading goes by whatever it is called: that of which it is another name, or the number of."""
+    name, _, aspect = reading.id.rpartition(".")
+    counts = aspect == "n" and name in readings and readings[name].formula.startswith("count of")
+    return first_name(name if counts else reading.id, readings)
 
 
 def format_that_prints(reading: Reading, said: str) -> str | None:
-    """The format in which `reading` prints exactly `said`, empty where it is its own; None where there is none."""
+    """The format in which `reading` prints exactly `said`, empty where it is its own; None where there is none.
+
+    `said` has a point before its decimals.
+    """
     value = reading.value
     if value is None or isinstance(value, str):
         return None
@@ -384,7 +494,14 @@ def format_that_prints(reading: Reading, said: str) -> str | None:
     return None
 
 
-def _stems(text: str) -> Iterator[str]:
+def _text_of(reading: Reading, decimal: str) -> str:
+    try:
+        return print_reading(reading, decimal=decimal)
+    except TemplateError:
+        return repr(reading.value)
+
+
+def stems(text: str) -> Iterator[str]:
     """The words of a text without their endings, those left out that tell nothing."""
     for word in _WORD.findall(_UNGROUPED.sub("", text.lower())):
         if word in _UNTOLD or (len(word) == 1 and not word.isdigit()):
@@ -406,6 +523,8 @@ def _member_score(known: _Known, number: Number) -> tuple[float, list[str]]:
     if not members:
         return 0.0, []
     there = number.members.copy()
+    own = number.plain.replace(",", "")
+    there[own] += number.alone  # k.512 is the reading that is 512
     gain, told = 0.0, []
     for part in members:
         if there[part] > 0:
@@ -469,8 +588,8 @@ def _unit_score(number: Number, reading: Reading) -> tuple[float, list[str]]:
         same = _SAME_UNIT.get(unit, unit)
         if same in _SIGNS:
             return (_SAME_SIGN, [f"unit {same}"]) if same == declared else (0.0, [])
-        nouns = set(_stems(unit))
-        if nouns & set(_stems(f"{reading.unit} {reading.id.replace('_', ' ')}")):
+        nouns = set(stems(unit))
+        if nouns & set(stems(f"{reading.unit} {reading.id.replace('_', ' ')}")):
             return _SAME_NOUN, [f"counts {unit}"]
         return _NOUN_FOR_SIGN if measured else _OTHER_NOUN if reading.unit else _NOUN_FOR_NONE, []
     if number.cell:
@@ -484,12 +603,12 @@ def _unit_score(number: Number, reading: Reading) -> tuple[float, list[str]]:
 
 def _surprise(number: Number) -> float:
     """The logarithm of the chance that a number of some other origin is printed just so."""
-    digits = re.sub(r"\D", "", number.said).lstrip("0")
+    digits = re.sub(r"\D", "", number.plain).lstrip("0")
     if not digits:
-        return math.log(0.3 if number.said.lower() == "one" or not number.said.strip("0.") else 0.15)
+        return math.log(0.3 if number.plain.lower() == "one" or not number.plain.strip("0.") else 0.15)
     first = len(digits.rstrip("0"))
     # The last zeros of 0.300 tell how it was printed, those of 300 tell nothing.
-    telling = first + ((len(digits) - first) / 2 if "." in number.said else 0)
+    telling = first + ((len(digits) - first) / 2 if "." in number.plain else 0)
     value = number.token.value
     if value is not None and value in _POWERS_OF_TWO:
         telling = min(telling, 2)  # powers of two stand everywhere
@@ -546,7 +665,7 @@ def _interval(index: int, one: _Tried, tried: Sequence[list[_Tried]], numbers: S
 
 def clearly_ahead(candidates: Sequence[Candidate]) -> Candidate | None:
     """The candidate that is clearly ahead of the others and of none at all."""
-    if not candidates or candidates[0].chance < CLEAR or candidates[0].kin:
+    if not candidates or candidates[0].chance < CLEAR or candidates[0].kin or not candidates[0].named:
         return None
     second = candidates[1].chance if len(candidates) > 1 else 0.0
     return candidates[0] if candidates[0].chance >= AHEAD * second else None

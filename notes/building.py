@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from campaign.engine.files import write_text
-from campaign.notes.build import Built, build, fill_entry, kept_post, package_template, readings_json, write, write_page
+from campaign.notes.build import Built, build, fill_entry, kept_post, readings_json, write, write_page
 from campaign.notes.chain import chain_file, check_chain, extend, not_adopted, read_chain, require_sound
 from campaign.notes.check import check
-from campaign.notes.compare import Where, compare
-from campaign.notes.corrections import Correction, Settled, append
+from campaign.notes.corrections import Settled, append
+from campaign.notes.entry_words import require_words
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory, Repository, open_history, require_history, sha256_of
-from campaign.notes.neighbours import Neighbour, neighbours, settle
+from campaign.notes.neighbours import neighbours, settle
 from campaign.notes.paths import Campaign, Part
 from campaign.notes.post import Post
 from campaign.notes.publish import publish, read_published
-from campaign.notes.render import render
-from campaign.notes.sources import Sources, load
 
 SHOWN_LINES = 12
 """Lines of a difference that a terminal is shown."""
@@ -169,7 +167,17 @@ def correct_part(
         repository.require_can_commit()
     require_sound(part.campaign, repository)
     before = part.corrections.read_bytes() if part.corrections.exists() else None
-    found, sources = _neighbours(part, said, says, repository)
+    sources = require_words(
+        part,
+        date=day,
+        recorded=recorded,
+        said=said,
+        says=says,
+        because=because,
+        caused_by=caused_by,
+        repo=repository,
+    )
+    found = neighbours(part, said, fill_entry(part, says, sources), sources, repository)
     settled = settle(found, _acknowledged(acknowledge), part.show(part.corrections))
     entry = append(
         part,
@@ -180,13 +188,12 @@ def correct_part(
         because=because,
         reported_by=reported_by,
         caused_by=caused_by,
-        data=sources.data.digest if sources else None,
+        data=sources.data.digest,
         neighbours=settled,
         repo=repository,
     )
     try:
         built = build(part)
-        _require_bound(part, entry, built.sources)
         kept = kept_post(part, built.sources)
     except BaseException:
         _restore(part, before)
@@ -210,14 +217,6 @@ def correct_part(
         )
         lines.append(f"committed as {done[:12]}")
     return tuple(lines)
-
-
-def _neighbours(part: Part, said: str, says: str, repository: Repository) -> tuple[Sequence[Neighbour], Sources | None]:
-    """What else stands on what is corrected, and the sources; nothing for a draft, which is refused later."""
-    if read_published(part) is None:
-        return (), None
-    sources = load(part)
-    return neighbours(part, said, fill_entry(part, says, sources), sources, repository), sources
 
 
 def _acknowledged(said: Sequence[str]) -> dict[str, str]:
@@ -273,20 +272,6 @@ def _link(campaign: Campaign, repository: Repository) -> list[str]:
     """Add the links that are missing; a line that names each."""
     shown = chain_file(campaign).relative_to(campaign.root)
     return [f"  {shown}: link {link.number}, {link.event}" for link in extend(campaign, repository)]
-
-
-def _require_bound(part: Part, entry: Correction, sources: Sources) -> None:
-    """Refuse an entry with a number that nothing binds: an entry is never changed, so it could not be mended."""
-    where = part.show(part.corrections)
-    for name in ("says", "because"):
-        ledger = render(getattr(entry, name), f"{where}: {name}", sources.readings, {}, package_template)
-        told = compare(ledger.body(), ledger, sources.readings, sources.names, Where(where, 1, "")).findings
-        for finding in told:
-            if not finding.warning:
-                raise UsageError(
-                    f"{where}: {name}: {finding.said!r} is bound to nothing; expected {finding.expected}. "
-                    'Quote a reading or fact: {{ q("...") }}.'
-                )
 
 
 def _restore(part: Part, before: bytes | None) -> None:

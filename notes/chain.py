@@ -8,19 +8,22 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from campaign.engine import files
-from campaign.notes.corrections import canonical, read_corrections
+from campaign.notes.corrections import canonical, check_corrections, read_corrections
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.findings import NOTHING_COVERED, Report
 from campaign.notes.history import History, Repository, Version, blob_of, require_history, sha256_of
 from campaign.notes.index import history_of
 from campaign.notes.paths import Campaign
-from campaign.notes.publish import read_published
+from campaign.notes.publish import check_published, read_published
 from campaign.notes.seal import Problem
 from campaign.notes.toml_files import Record, Sha256, parse_toml, read_toml, record_lines, validated
 
 HEADER = "# Append only: `notes publish` and `notes correct` add a link, and no link is ever changed.\n"
 TABLE = "link"
 ADOPT = "notes chain --adopt"
+ANCHOR_DIGITS = 16
+"""As many digits of a head are enough to name it."""
+_ANCHOR = re.compile(rf"[0-9a-f]{{{ANCHOR_DIGITS},64}}")
 
 
 class Link(Record):
@@ -151,6 +154,68 @@ def check_chain(campaign: Campaign, repo: History) -> list[Problem]:
             "was changed. `git fetch --unshallow` brings it."
         )
     return []
+
+
+class Head(NamedTuple):
+    """The newest link, which holds everything before it."""
+
+    link: Link
+    sha256: str
+    """The link's own: the one hash that a person, or a CI system, keeps outside of the repository."""
+    commit: str | None
+    """The commit of HEAD's history that has it; None where none has."""
+
+    def __str__(self) -> str:
+        where = f"in commit {self.commit[:12]}" if self.commit else "in no commit yet"
+        return f"head {self.sha256}  (link {self.link.number}, {where})"
+
+
+def head_of(campaign: Campaign, repo: History) -> Head | None:
+    """The newest link of the chain; None where there is no link."""
+    links = read_chain(campaign)
+    if not links:
+        return None
+    path = chain_file(campaign)
+    blob = blob_of(path.read_bytes().replace(b"\r\n", b"\n"))
+    commit = repo.earlier_commit_with(path, blob) if isinstance(repo, Repository) else None
+    return Head(links[-1], _digest(links[-1]), commit)
+
+
+def check_anchor(campaign: Campaign, anchor: str) -> list[Problem]:
+    """The finding that no link has the sha256 `anchor`, the head that was kept outside of the repository.
+
+    Links that came later are fine: each names the one before it. Raises UsageError for what is no such hash.
+    """
+    shown, asked = _shown(campaign), anchor.strip().lower()
+    if not _ANCHOR.fullmatch(asked):
+        raise UsageError(
+            f"--anchor: found {anchor!r}; expected the head that `notes chain` prints, of which at least "
+            f"{ANCHOR_DIGITS} of 64 hexadecimal digits. Copy it whole."
+        )
+    links = read_chain(campaign)
+    if any(_digest(link).startswith(asked) for link in links):
+        return []
+    mend = (
+        "compare with a clone from before the anchor was kept; where the change is right (two branches were joined, "
+        "say), keep the head that `notes chain` prints now"
+    )
+    said = f"{len(links)} link{'' if len(links) == 1 else 's'}, none of them with the sha256 {asked[:ANCHOR_DIGITS]}…"
+    return [
+        Problem(shown, "anchor-lost", said, "the anchor among them: this chain is not the one it was kept of", mend)
+    ]
+
+
+def check_events(campaign: Campaign, repo: History) -> list[Problem]:
+    """What is wrong with the publications and corrections that the links stand for, in the history of HEAD.
+
+    A history that was rewritten no longer has the commits that they name. Raises CannotTell as `check_chain` does.
+    """
+    return [
+        problem
+        for part in campaign.parts()
+        for look in (check_published, check_corrections)
+        for problem in look(part, repo)
+    ]
 
 
 def chain_report(campaign: Campaign) -> Report | None:

@@ -7,6 +7,7 @@ from functools import partial
 
 from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
+from campaign.notes.causes import located, narrowed, order, with_causes
 from campaign.notes.claim_findings import claim_findings
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import check_corrections, corrected_places, read_corrections, stands_whole
@@ -44,7 +45,7 @@ def check(part: Part) -> Report:
     findings = _known_by_correction(part, post, findings, sources)
     findings += stale_around(part, post, assemble(part, post.body, sources))
     findings += _too_little(part, coverage, counts)
-    findings += stale_readings(part, sources)
+    findings += stale_readings(part, sources, repository)
     findings += stale_plots(part, sources, ledger)
     findings += _rule(part, sources)
     findings = told_apart(part, findings, sources, repository)
@@ -54,7 +55,8 @@ def check(part: Part) -> Report:
         if not (edited and finding.code == "disagree" and finding.path == part.show(part.post)):
             findings.append(finding)
     kept, unknown = _kept(part, sources, repository)
-    findings += kept
+    findings = [located(finding, part.campaign.root, repository) for finding in [*findings, *kept]]
+    findings = with_causes(part, findings, _mend(part))
     for later in (lambda: stale_template(part, post), lambda: check_readers(part, post, sources)):
         if not any(finding.level == "error" for finding in findings):
             findings += later()
@@ -64,8 +66,7 @@ def check(part: Part) -> Report:
     findings, covered = waived(part, findings, datetime.now(UTC).date())
     if covered:
         notes.append(waived_summary(covered))
-    findings.sort(key=lambda one: (one.path != part.show(part.post), one.path, one.line, one.column))
-    return Report(part.name, part.show(part.post), coverage, findings, "; ".join(unknown), notes)
+    return Report(part.name, part.show(part.post), coverage, order(part, findings), "; ".join(unknown), notes)
 
 
 def _in_themselves(part: Part, post: Post, ledger: Ledger, sources: Sources) -> Iterator[Finding]:
@@ -89,7 +90,7 @@ def _kept(part: Part, sources: Sources, repository: History) -> tuple[list[Findi
     unknown: dict[str, None] = {}
     for look in looks:
         try:
-            findings += [one if isinstance(one, Finding) else one.finding for one in look()]
+            findings += [one if isinstance(one, Finding) else narrowed(one.finding) for one in look()]
         except CannotTell as why:
             unknown[str(why)] = None
     return findings, list(unknown)
@@ -111,7 +112,8 @@ def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
 
 def check_body(part: Part, post: Post, ledger: Ledger, sources: Sources) -> tuple[list[Finding], Coverage]:
     """Findings of the body against fresh readings, and the coverage."""
-    where = Where(part.show(part.post), 1 + post.text.count("\n", 0, post.body_start), _mend(part))
+    first_line = 1 + post.text.count("\n", 0, post.body_start)
+    where = Where(part.show(part.post), first_line, _mend(part), _mend_elsewhere(part))
     compared = compare(post.body, ledger, sources.readings, sources.names, where, labels_of(sources))
     return list(compared.findings), compared.coverage
 
@@ -144,11 +146,25 @@ def _known_by_correction(part: Part, post: Post, findings: list[Finding], source
 
 
 def _mend(part: Part) -> str:
-    if read_published(part):
-        return f"git checkout -- {part.show(part.post)} (an edited text) or notes correct {part.name} (changed data)"
+    """What brings back a text that is not as it was built."""
+    published = read_published(part)
+    if published:
+        return (
+            f"git checkout {published.commit[:12]} -- {part.show(part.post)} (the published text), "
+            f"then notes build {part.name}"
+        )
     if not part.template.is_file():
         return f"git checkout -- {part.show(part.post)}"
     return f"notes build {part.name}"
+
+
+def _mend_elsewhere(part: Part) -> str:
+    """What is done about a text that stands as it was built while its plan, facts or data give something else."""
+    if read_published(part):
+        return f"notes correct {part.name}, or bring back what changed in its plan, facts or data"
+    if not part.template.is_file():
+        return "bring back what changed in the plan, facts or data"
+    return f"notes build {part.name} (the text is as it was built; its plan, facts or data changed)"
 
 
 def _too_little(part: Part, coverage: Coverage, counts: dict[str, int]) -> Iterator[Finding]:

@@ -12,11 +12,13 @@ from contextlib import ExitStack, closing
 from datetime import UTC, date, datetime
 from importlib import import_module
 from multiprocessing.context import BaseContext
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from campaign.kernels.errors import CampaignError
 from campaign.notes.cache import Cache, Hashes, user_folder
-from campaign.notes.findings import Report
+from campaign.notes.errors import CannotTell, UsageError
+from campaign.notes.findings import NOTHING_COVERED, Report
 from campaign.notes.index import Kept, Snapshot
 from campaign.notes.keys import Around, around, files_of, named_by, program, state_of, used
 from campaign.notes.paths import Part
@@ -35,6 +37,18 @@ class Checked(NamedTuple):
     part: Part
     report: Report | None
     wrong: CampaignError | None = None
+
+    @property
+    def told(self) -> Report:
+        """The report; where there is none, one that says why."""
+        return self.report or not_checked(self.part.name, self.part.show(self.part.post), self.wrong)
+
+
+def not_checked(name: str, path: str, wrong: CampaignError | None) -> Report:
+    """The report of what could not be checked at all, with what made it impossible."""
+    if isinstance(wrong, CannotTell):
+        return Report(name, path, NOTHING_COVERED, (), cannot_tell=str(wrong))
+    return Report(name, path, NOTHING_COVERED, (), unreadable=str(wrong))
 
 
 class _Done(NamedTuple):
@@ -71,6 +85,8 @@ def check_all(
     known = {part: kept.report(part) for part in asked} if kept else {}
     open_ = [part for part in dict.fromkeys(asked) if known.get(part) is None]
     with ExitStack() as after:
+        # A snapshot and its parts hold each other, and git's helpers would end when Python happens to collect them.
+        after.callback(vars(campaign).pop, "history", None)
         if kept:
             after.callback(kept.close)
         done = after.enter_context(closing(_check_each(campaign, open_, jobs or cores())))
@@ -227,3 +243,15 @@ def _check_one(part: Part) -> _Done:
             return _Done(check(part), None, frozenset(asked))
         except CampaignError as wrong:
             return _Done(None, wrong, frozenset(asked))
+        except OSError as wrong:
+            return _Done(None, _refused(part, wrong), frozenset(asked))
+
+
+def _refused(part: Part, wrong: OSError) -> UsageError:
+    """What to tell of a file that the system does not let be read."""
+    named = Path(os.fsdecode(wrong.filename)) if wrong.filename else part.folder
+    shown = part.show(named) if named.is_relative_to(part.campaign.root) else str(named)
+    return UsageError(
+        f"{shown}: {wrong.strerror or wrong}; expected a file that can be read. Restore it, or give it the rights that "
+        "it needs."
+    )

@@ -112,17 +112,21 @@ def import_(campaign: Campaign, old: Path, name: str, origin: str | None) -> Non
     The post itself stays; what is written renders the same text. A number is bound only where one reading is clearly
     ahead; the others are left with their candidates in a comment, or become facts whose source is still to be said.
     """
-    from campaign.notes.importing import propose, read_old, summary, write_import
+    from campaign.notes.importing import next_steps, propose, read_old, summary, write_import
     from campaign.notes.paths import part_name
     from campaign.notes.settings import read_settings
     from campaign.notes.sources import load
 
     part = Part(campaign, part_name(name))
     source = campaign.part(origin) if origin else part if part.plan.is_file() else None
-    found = propose(read_old(old), str(old), load(source) if source else None, read_settings(campaign).names)
+    settings = read_settings(campaign)
+    found = propose(read_old(old), str(old), load(source) if source else None, settings.names, settings.decimal)
     for path in write_import(campaign, name, found, datetime.now(UTC).date()):
         click.echo(f"  {part.show(path)}")
     click.echo(summary(found))
+    click.echo("next:")
+    for number, step in enumerate(next_steps(found, part), 1):
+        click.echo(f"  {number}. {step}")
 
 
 @_command()
@@ -313,42 +317,61 @@ def check(
     Every number, number word, comparing word, unit and table cell is compared; so are seals, published text and
     corrections against git. A finding names its line, what recomputation gives, and the command that mends it.
     """
-    from campaign.notes.chain import chain_report
     from campaign.notes.checking import check_all
-    from campaign.notes.formats import shown_as
+    from campaign.notes.formats import colour, shown_as
     from campaign.notes.terminal import columns
 
     chosen = [campaign.part(part) for part in parts] or campaign.parts()
     if not chosen:
         raise CannotTell(f"{campaign.parts_folder}: no part; expected at least one. `notes new part-1` makes one.")
-    codes, reports = [], []
-    for part, report, wrong in check_all(chosen, jobs=jobs, cache=cache):
-        if report is None:
-            codes.append(_unreadable(part, wrong))
-        else:
-            reports.append(report)
-            codes.append(_code(report))
-    if WRONG_USE not in codes:  # a record that cannot be read was told already
-        links = chain_report(campaign)
-        reports += [links] if links else []
-        codes += [_code(links)] if links else []
-    click.echo(shown_as(form, reports, campaign.root, columns(), notes=notes))
-    if prove:
-        codes.append(_prove([part for part in chosen if not _failed(part, reports)], form, jobs, sample, seed))
+    reports = [one.told for one in check_all(chosen, jobs=jobs, cache=cache)]
+    reports += _chain(campaign, reports)
+    codes = [_code(report) for report in reports]
+    document = form in ("sarif", "junit")  # one that nothing may stand beside
+    proved = [part for part in chosen if not _failed(part, reports)] if prove else []
+    if prove and document:
+        codes.append(_prove(proved, form, jobs, sample, seed))
+    code = _worst(codes)
+    wrap = sys.stdout.isatty()
+    shown = shown_as(form, reports, campaign.root, columns(), notes=notes, wrap=wrap, exit_code=code)
+    click.echo(shown, color=colour())
+    for said in dict.fromkeys(said for report in reports for said in _told(report)):
+        click.echo(said, err=True)
+    if prove and not document:
+        codes.append(_prove(proved, form, jobs, sample, seed))
+    return _worst(codes)
+
+
+def _worst(codes: Sequence[int]) -> int:
+    """The exit code where several outcomes meet."""
     return next((code for code in (WRONG_USE, FINDINGS, CANNOT_TELL) if code in codes), OK)
 
 
-def _unreadable(part: Part, wrong: CampaignError | None) -> int:
-    """The exit code for a part that could not be checked, which is told."""
-    undecided = isinstance(wrong, CannotTell)
-    click.echo(f"{part.name}: cannot tell: {wrong}" if undecided else f"notes: {wrong}", err=True)
-    return CANNOT_TELL if undecided else WRONG_USE
+def _chain(campaign: Campaign, reports: Sequence[Report]) -> list[Report]:
+    """The report of the chain; none where there is nothing to tell of it that a part's report does not tell."""
+    from campaign.notes.chain import chain_file, chain_report
+    from campaign.notes.checking import not_checked
+
+    try:
+        links = chain_report(campaign)
+    except CampaignError as wrong:
+        told = any(str(wrong) in (report.unreadable, report.cannot_tell) for report in reports)
+        return [] if told else [not_checked("chain", chain_file(campaign).relative_to(campaign.root).as_posix(), wrong)]
+    return [links] if links else []
+
+
+def _told(report: Report) -> list[str]:
+    """What could not be read or told of a part, as standard error says it."""
+    return [
+        *([f"notes: {report.unreadable}"] if report.unreadable else []),
+        *([f"{report.part}: cannot tell: {report.cannot_tell}"] if report.cannot_tell else []),
+    ]
 
 
 def _code(report: Report) -> int:
-    """The exit code for what a report says; what it cannot tell is told."""
-    if report.cannot_tell:
-        click.echo(f"{report.part}: cannot tell: {report.cannot_tell}", err=True)
+    """The exit code for what a report says."""
+    if report.unreadable:
+        return WRONG_USE
     return FINDINGS if report.failed else CANNOT_TELL if report.cannot_tell else OK
 
 
@@ -364,7 +387,8 @@ def _prove(parts: Sequence[Part], form: str, jobs: int | None, sample: int | Non
     for part in parts:
         result = selftest(part, sample=sample, seed=seed, jobs=jobs)
         passed &= result.passed
-        click.echo(json.dumps(result.to_json(), ensure_ascii=False) if form == "json" else f"\n{part.name}\n{result}")
+        shown = json.dumps(result.to_json(), ensure_ascii=False) if form == "json" else f"\n{part.name}\n{result}"
+        click.echo(shown, err=form in ("sarif", "junit"))
     return OK if passed else FINDINGS
 
 
@@ -378,16 +402,20 @@ def audit(files: tuple[Path, ...], form: str, names: str) -> int:
     """Check any Markdown or HTML file without data: whether its numbers agree with each other.
 
     Totals against their items, shares, ratios, sort order, count words against lists, one quantity printed twice.
-    Needs no campaign. It tells what it could not test.
+    Needs no campaign. It tells how many numbers stand in no relation that it tests.
     """
-    from campaign.notes.audit import audit_file
-    from campaign.notes.formats import shown_as
+    from campaign.notes.audit import audit_files
+    from campaign.notes.formats import colour, shown_as
     from campaign.notes.terminal import columns
 
     declared = [name.strip() for name in names.split(",") if name.strip()]
-    reports = [audit_file(path, declared) for path in files]
-    click.echo(shown_as(form, reports, Path.cwd(), columns()))
-    return FINDINGS if any(report.failed for report in reports) else OK
+    reports = audit_files(files, declared)
+    code = _worst([_code(report) for report in reports])
+    wrap = sys.stdout.isatty()
+    click.echo(shown_as(form, reports, Path.cwd(), columns(), wrap=wrap, exit_code=code), color=colour())
+    for said in dict.fromkeys(said for report in reports for said in _told(report)):
+        click.echo(said, err=True)
+    return code
 
 
 # A negative number is no option.
@@ -400,12 +428,13 @@ def audit(files: tuple[Path, ...], form: str, names: str) -> int:
     ignore_unknown_options=True,
 )
 def why(campaign: Campaign, target: str, text: str | None, depth: int) -> None:
-    """Show where a printed number comes from.
+    """Show where a printed number or bound word comes from.
 
-    TARGET is a part with the number as printed (`notes why part-5 0.314`), or a place in its post.md
-    (`notes why part-5:41:17`, or `part-5:41` for a whole line).
+    TARGET is a part with the number or word as printed (`notes why part-5 0.314`, `notes why part-5 carries`), or a
+    place in its post.md (`notes why part-5:41:17`, `parts/part-5/post.md:41:17`, or `part-5:41` for a whole line).
     """
     from campaign.notes.errors import UsageError
+    from campaign.notes.terminal import USUAL, columns
     from campaign.notes.why import parse_target
     from campaign.notes.why import why as explain
 
@@ -414,7 +443,7 @@ def why(campaign: Campaign, target: str, text: str | None, depth: int) -> None:
         raise UsageError(
             f"{target}: no number named; expected `notes why {target} 0.314` or `notes why {target}:41:17`."
         )
-    for said in explain(campaign.part(name), text, line, column, depth):
+    for said in explain(campaign.part(name), text, line, column, depth, min(columns(), USUAL)):
         click.echo(said)
 
 
@@ -474,15 +503,17 @@ def correct(
 
     found = campaign.part(part)
     causing: Part | None = campaign.part(caused_by) if caused_by else None
+    date_of, now = _day(day, "--date"), datetime.now(UTC).replace(microsecond=0)
+    by = causing.name if causing else None
     lines = building.correct_part(
         found,
-        day=_day(day, "--date"),
-        recorded=datetime.now(UTC).replace(microsecond=0),
+        day=date_of,
+        recorded=now,
         said=said,
         says=says,
         because=because,
         reported_by=reported_by,
-        caused_by=causing.name if causing else None,
+        caused_by=by,
         commit=commit,
         acknowledge=acknowledge,
     )
@@ -492,16 +523,32 @@ def correct(
 
 @_command(
     click.option("--adopt", is_flag=True, help="Add the links that are missing: what was published before the chain."),
+    click.option("--anchor", metavar="HASH", help="A head that was kept elsewhere: the chain must still hold it."),
     click.option("--commit/--no-commit", "commit", default=True, help="Commit the chain (default) or leave it."),
 )
-def chain(campaign: Campaign, adopt: bool, commit: bool) -> int:
-    """Check the chain over all publications and corrections, and list its links."""
-    from campaign.notes import building
+def chain(campaign: Campaign, adopt: bool, anchor: str | None, commit: bool) -> int:
+    """Check the chain over all publications and corrections, and list its links.
 
+    Its last line is the head, one hash over everything before it. A repository of which all was rewritten, the chain
+    with it, looks sound from inside: keep the head outside (a variable of the CI system, say) and give it as --anchor.
+    """
+    from campaign.notes import building
+    from campaign.notes.chain import check_anchor, check_events, head_of
+    from campaign.notes.history import open_history
+
+    lost = check_anchor(campaign, anchor) if anchor is not None else []
+    for problem in lost:  # before anything that cannot be told here ends the command
+        click.echo(problem)
     outcome = building.adopt_chain(campaign, commit=commit) if adopt else building.show_chain(campaign)
-    for line in outcome.lines:
+    history = open_history(campaign.root)
+    problems = [] if adopt or outcome.differs else check_events(campaign, history)
+    for line in (*outcome.lines, *problems):
         click.echo(line)
-    return FINDINGS if outcome.differs else OK
+    if head := head_of(campaign, history):
+        click.echo(head)
+        if not anchor:
+            click.echo(f"to notice a history that was rewritten as a whole: notes chain --anchor {head.sha256}")
+    return FINDINGS if lost or outcome.differs or problems else OK
 
 
 def _day(said: str, option: str) -> date:

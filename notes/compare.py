@@ -38,7 +38,8 @@ _CLAUSE_END = re.compile(r"[.;!?…][_)\]”\"’]*\s|\n\s*\n|\n(?=\s*(?:[-*+]|\
 """What ends a clause, as far as a number in it goes; a lead-in in bold belongs to what follows it."""
 _UNIT_SIGNS = {"ns", "us", "µs", "μs", "ms", "s", "W", "kW", "%", "GB", "GiB", "MB", "MiB", "KB", "KiB", "bytes", "×"}
 """Units whose sign in the text can be compared with a reading's unit."""
-_SAME_UNIT = {"us": "µs", "μs": "µs"}
+_SAME_UNIT = {"us": "µs", "μs": "µs", "×": ""}
+"""What is one unit by two signs; a multiple of something has none."""
 
 
 @lru_cache(maxsize=1024)
@@ -56,6 +57,9 @@ class Where:
     first_line: int
     """Line of the file on which the body begins."""
     mend: str
+    """What brings an edited text back."""
+    elsewhere: str = ""
+    """What is done where the text stands as it was built and its source gives something else; `mend` if empty."""
 
 
 @dataclass(frozen=True)
@@ -193,11 +197,17 @@ class _Checker:
             wanted, said = self._texts(whole)
             if now and not was:
                 wanted = wanted.strip() or "nothing here"
-            yield self._finding(_code(was or now), whole.actual_start, said, wanted, "the text as it was built")
+            at = whole.actual_start
+            if said.strip() and said.strip() != wanted.strip():
+                at, said = at + len(said) - len(said.lstrip()), said.strip()
+            yield self._finding(_code(was or now), at, said, wanted, "the text as it was built")
         for index, whole in touched.items():
             wanted, said = self._texts(whole)
             at = whole.actual_start + len(said) - len(said.lstrip())
-            yield self._finding("changed", at, said.strip(), wanted.strip(), self._source(index))
+            built = self.ledger.places[index].text, self.texts[index]
+            as_built = (said.strip(), wanted.strip()) == (built[0].strip(), built[1].strip())
+            mend = self.where.elsewhere if as_built else ""
+            yield self._finding("changed", at, said.strip(), wanted.strip(), self._source(index), mend)
 
     def _widened(self, index: int, region: _Region, before: _Region | None) -> _Region:
         """The place with all that is different in it or beside it."""

@@ -111,6 +111,53 @@ def append(
     not as it was left.
     """
     where = part.show(part.corrections)
+    fit = require_fit(part, date=date, recorded=recorded, said=said, caused_by=caused_by, repo=repo)
+    earlier = read_corrections(part)
+    values = {
+        "number": len(earlier) + 1,
+        "date": date,
+        "recorded": fit.recorded,
+        "said": fit.said,
+        "says": _one_line(says),
+        "because": _one_line(because),
+        "reported_by": _one_line(reported_by),
+        "caused_by": fit.caused_by,
+        "data": data,
+        "neighbours": neighbours,
+        "previous": _previous(earlier, fit.published),
+    }
+    correction = validated(Correction, values, f"{where}: {TABLE} {len(earlier) + 1}")
+    before = part.corrections.read_bytes() if part.corrections.exists() else HEADER.encode()
+    gap = b"\n" if before.endswith(b"\n") or not before else b"\n\n"
+    after = before + gap + canonical(correction).encode()
+    assert _corrections_in(after, where) == [*earlier, correction], "what was written reads back as it was meant"
+    files.write_bytes(part.corrections, after)
+    return correction
+
+
+class Fit(NamedTuple):
+    """What an entry will say of its place, its part and its time, where all of it can be said."""
+
+    published: Published
+    recorded: datetime.datetime
+    """To the second, with its zone."""
+    said: str
+    """The corrected words in the Unicode form of the body."""
+    caused_by: str | None
+    """The name of the part whose work led to it."""
+
+
+def require_fit(
+    part: Part,
+    *,
+    date: datetime.date,
+    recorded: datetime.datetime,
+    said: str,
+    caused_by: str | None,
+    repo: History,
+) -> Fit:
+    """What an entry will say besides its own words; raises UsageError, as `append` does, for what it cannot say."""
+    where = part.show(part.corrections)
     published = read_published(part)
     if published is None:
         raise UsageError(
@@ -122,11 +169,8 @@ def append(
         raise UsageError(
             f"{where}: nothing was added, because the entries before are not as they were left. {problems[0]}"
         )
-    if date < published.date:
-        raise UsageError(
-            f"{where}: {date.isoformat()} is before {published.date.isoformat()}, when {part.name} was published; "
-            "expected that day or a later one. Give the day of the correction."
-        )
+    recorded = with_zone(recorded, where).replace(microsecond=0)
+    _require_day(date, recorded, published, part)
     body = published_body(part, repo)
     said = _as_published(" ".join(said.split()), body)
     _require_once(said, body, part)
@@ -134,27 +178,23 @@ def append(
         caused_by = part.campaign.part(caused_by).name
         if caused_by == part.name:
             raise UsageError(f"{where}: caused_by names {part.name} itself; expected another part. Leave it out.")
-    earlier = read_corrections(part)
-    values = {
-        "number": len(earlier) + 1,
-        "date": date,
-        "recorded": with_zone(recorded, where).replace(microsecond=0),
-        "said": said,
-        "says": _one_line(says),
-        "because": _one_line(because),
-        "reported_by": _one_line(reported_by),
-        "caused_by": caused_by,
-        "data": data,
-        "neighbours": neighbours,
-        "previous": _previous(earlier, published),
-    }
-    correction = validated(Correction, values, f"{where}: {TABLE} {len(earlier) + 1}")
-    before = part.corrections.read_bytes() if part.corrections.exists() else HEADER.encode()
-    gap = b"\n" if before.endswith(b"\n") or not before else b"\n\n"
-    after = before + gap + canonical(correction).encode()
-    assert _corrections_in(after, where) == [*earlier, correction], "what was written reads back as it was meant"
-    files.write_bytes(part.corrections, after)
-    return correction
+    return Fit(published, recorded, said, caused_by)
+
+
+def _require_day(date: datetime.date, recorded: datetime.datetime, published: Published, part: Part) -> None:
+    """Refuse a day on which the part was not published yet, and one that has not come by UTC."""
+    where = part.show(part.corrections)
+    if date < published.date:
+        raise UsageError(
+            f"{where}: {date.isoformat()} is before {published.date.isoformat()}, when {part.name} was published; "
+            "expected that day or a later one. Give the day of the correction."
+        )
+    today = recorded.astimezone(datetime.UTC).date()
+    if date > today:
+        raise UsageError(
+            f"{where}: {date.isoformat()} has not come yet; expected {today.isoformat()}, which is today by UTC, or "
+            "an earlier day. Give the day of the correction."
+        )
 
 
 def read_corrections(part: Part) -> list[Correction]:

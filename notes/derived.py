@@ -17,7 +17,9 @@ from campaign.notes.ledger import Ledger
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
 from campaign.notes.printed_places import PrintedPlace, by_source, printed_number, printed_places
+from campaign.notes.quote import COMMA
 from campaign.notes.sources import Sources
+from campaign.notes.waivers import FILE
 
 _TWO_MEANS = re.compile(r"row mean of (?P<top>.+?) − row mean of (?P<bottom>.+?), (?P<column>.+?); pooled t over rows")
 _SAVED_SHARE = re.compile(
@@ -65,7 +67,7 @@ def _differences(
         alike = [one for one in here if one.text == text]
         rule = rule_that_fits(printed, expression, printed_operands)
         also = [f"from {name} = {one.text} at {one.where}" for name, (_, one) in operands.items()]
-        also.append(_told(rule, found.verdict, printed, reading))
+        also.append(_told(rule, found.verdict, printed, reading, decimal))
         if len(alike) > 1:
             also.append(f"printed so too at {', '.join(one.where for one in alike[1:])}")
         yield Finding(
@@ -74,23 +76,40 @@ def _differences(
             alike[0].line,
             alike[0].column,
             text,
-            found.from_printed,
+            _in_prose(found.from_printed, decimal),
             f"{reading.id} = {expression.text}",
-            "nothing, where the text says that it was computed from the unrounded values; or print another digit",
+            _mend(part, text, found.verdict),
             level="warning",
             length=len(text),
             also=tuple(also),
         )
 
 
-def _told(rule: str, verdict: str, printed: Printed, reading: Reading) -> str:
+def _mend(part: Part, text: str, verdict: str) -> str:
+    """What is done about a number that its operands do not give: another digit, or a waiver that says why it stands."""
+    waiver = (
+        f'waive it in {part.show(part.folder / FILE)}: a [[waiver]] with code = "derived", text = "{text}", and its '
+        "reason, owner and until"
+    )
+    if verdict == "cannot follow":
+        return f"correct the one that is wrong; where all are right, say what it was computed from, and {waiver}"
+    return f"print it, or what it is computed from, with another digit; where the rounding is meant, {waiver}"
+
+
+def _in_prose(said: str, decimal: str) -> str:
+    """A number with the decimal mark of the campaign's prose."""
+    return said.translate(COMMA) if decimal == "," else said
+
+
+def _told(rule: str, verdict: str, printed: Printed, reading: Reading, decimal: str) -> str:
     """How the printed number came about, as far as its operands tell."""
     if verdict == "cannot follow":
         return "no rounding of the printed numbers gives it: they were not computed from one another"
     exact = Printed.read(f"{reading.value:.12f}") if isinstance(reading.value, int | float) else None
     unrounded = exact is not None and printed.alike(exact.value) == printed.alike(printed.value)
-    value = f"{reading.value:.6g}".replace("-", MINUS)
-    said = f"the unrounded values give {value}, which is printed as {printed.text}" if unrounded else ""
+    value = _in_prose(f"{reading.value:.6g}".replace("-", MINUS), decimal)
+    shown = _in_prose(printed.text, decimal)
+    said = f"the unrounded values give {value}, which is printed as {shown}" if unrounded else ""
     by_rule = f"of the printed numbers {rule} would give it" if rule != UNROUNDED else ""
     return "; ".join(filter(None, (said, by_rule))) or "no rule of rounding fits the printed numbers"
 

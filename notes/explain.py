@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from textwrap import shorten
 from typing import Any
@@ -16,7 +17,7 @@ from campaign.notes.check import read_kept
 from campaign.notes.claims import operands_of
 from campaign.notes.dates import utc_minute
 from campaign.notes.facts import read_facts
-from campaign.notes.margins import margins
+from campaign.notes.margins import Margin, margins
 from campaign.notes.paths import MARKER, Part
 from campaign.notes.publish import read_published
 from campaign.notes.quote import MINUS, print_reading
@@ -34,42 +35,54 @@ _MACHINE = """gpu gpus gpu_count gpu_model cpu cores memory_mib power_cap_w syst
 model weights serving concurrency threads""".split()
 
 
-def explain(sources: Sources, here: Standing, same: Sequence[Standing], depth: int) -> list[str]:
+Said = tuple[str, str]
+"""A label, empty where the one above goes on, and what is said under it; spaces before it indent it."""
+
+
+def explain(sources: Sources, here: Standing, same: Sequence[Standing], depth: int, width: int = USUAL) -> list[str]:
     """Lines that explain what stands `here`; `same` are all the places of the post that have its source."""
-    lines = list(_head(here))
+    head = shorten(f"{here.address}: {here.text}", width, placeholder=" …")
+    return [head, *wrapped(here.context, width, "  "), "", *_in_lines(_said(sources, here, same, depth), width)]
+
+
+def _said(sources: Sources, here: Standing, same: Sequence[Standing], depth: int) -> Iterator[Said]:
     if here.place is None:
-        return [*lines, "", *_loose(sources, here), *_section("also at", _places(here, same))]
+        yield from _loose(sources, here)
+        yield from _section("also at", _places(here, same))
+        return
     if here.place.kind == "claim":
-        lines += ["", *_claim(sources, here, depth)]
+        yield from _claim(sources, here, depth)
         ids = [name for name, _ in _operands_of(here.place.source, sources)]
     else:
         reading = sources.readings[here.place.source]
-        lines += ["", *_reading(sources, here, reading, depth)]
+        yield from _reading(sources, here, reading, depth)
         ids = [reading.id]
-    lines += _vouched(sources, ids)
-    lines += _section("also at", _places(here, same))
+    yield from _vouched(sources, ids)
+    yield from _section("also at", _places(here, same))
     if here.place.kind != "claim":
-        lines += _section("in parts", _elsewhere(sources, ids[0]))
-        lines += _section("decides", _used_by(sources, here.part, ids[0]))
-    return lines
+        yield from _section("in parts", _elsewhere(sources, ids[0]))
+        yield from _section("decides", _used_by(sources, here.part, ids[0]))
 
 
-def _head(here: Standing) -> Iterator[str]:
-    yield shorten(f"{here.file_address}: {here.text}", USUAL, placeholder=" …")
-    yield from wrapped(here.context, USUAL, "  ")
-
-
-def _section(label: str, texts: Iterable[str]) -> Iterator[str]:
+def _section(label: str, texts: Iterable[str]) -> Iterator[Said]:
     """Texts under one label, which stands before the first."""
     for text in texts:
-        indent = len(text) - len(text.lstrip())
-        yield from wrapped(text.strip(), USUAL, label.ljust(LABEL) + " " * indent, " " * (LABEL + indent + 2))
+        yield label, text
         label = ""
+
+
+def _in_lines(said: Iterable[Said], width: int) -> Iterator[str]:
+    for label, text in said:
+        indent = len(text) - len(text.lstrip())
+        yield from wrapped(text.strip(), width, label.ljust(LABEL) + " " * indent, " " * (LABEL + indent + 2))
 
 
 # What nothing binds
 
 
+POINTS = "percentage points"
+_UNITS = {"pp": POINTS, "×": "times"}
+"""How a unit is written where it stands alone."""
 _KINDS = {
     "date": "a date",
     "time": "a time of day",
@@ -82,7 +95,7 @@ _KINDS = {
 }
 
 
-def _loose(sources: Sources, here: Standing) -> Iterator[str]:
+def _loose(sources: Sources, here: Standing) -> Iterator[Said]:
     token, part = here.token, here.part
     assert token is not None, "what nothing binds is a token"
     if token.role == "structure":
@@ -94,11 +107,12 @@ def _loose(sources: Sources, here: Standing) -> Iterator[str]:
     elif token.role == "comparing":
         yield from _section("unbound", ["a comparing word that nothing binds; `notes check` lists them"])
     else:
-        unit = f" {token.unit}" if token.unit else ""
+        unit = f" {_UNITS.get(token.unit, token.unit)}" if token.unit else ""
         yield from _section("value", [f"{token.value}{unit}"])
         post, _, _ = read_kept(part)
         below = here.start >= len(post.banner) and _is_entry(part, here)
-        told = "stands in a dated entry, which corrections.toml gives" if below else "comes from nothing"
+        mend = f"no reading, fact or name prints it; `notes check {part.name}` says what to do"
+        told = "stands in a dated entry, which corrections.toml gives" if below else mend
         yield from _section("unbound", [told])
 
 
@@ -121,7 +135,7 @@ def _declared_at(part: Part, name: str) -> str:
 # What a reading is
 
 
-def _reading(sources: Sources, here: Standing, reading: Reading, depth: int) -> Iterator[str]:
+def _reading(sources: Sources, here: Standing, reading: Reading, depth: int) -> Iterator[Said]:
     assert here.place is not None
     unit = f", in {reading.unit}" if reading.unit else ""
     yield from _section(reading.role, [f"{reading.id}{unit}"])
@@ -143,7 +157,7 @@ def _exact(value: object) -> str:
     return repr(value).replace("-", MINUS) if isinstance(value, int | float) else str(value)
 
 
-def _printed(reading: Reading, fmt: str, text: str) -> Iterator[str]:
+def _printed(reading: Reading, fmt: str, text: str) -> Iterator[Said]:
     """The way from the value to its characters."""
     value = reading.value
     if fmt == "" and isinstance(value, int | float) and float(value).is_integer():
@@ -169,7 +183,7 @@ def _plain(value: Decimal) -> str:
     return f"{value:f}".replace("-", MINUS)
 
 
-def _interval(reading: Reading) -> Iterator[str]:
+def _interval(reading: Reading) -> Iterator[Said]:
     said = dict(reading.aspects)
     lo, hi, level = (said.pop(name, None) for name in ("lo", "hi", "level"))
     if lo is not None and hi is not None:
@@ -227,7 +241,7 @@ def _operands_of(expression: str, sources: Sources) -> list[tuple[str, Any]]:
         return []
 
 
-def _claim(sources: Sources, here: Standing, depth: int) -> Iterator[str]:
+def _claim(sources: Sources, here: Standing, depth: int) -> Iterator[Said]:
     assert here.place is not None
     place = here.place
     otherwise = f"; {place.otherwise!r} while it is not" if place.otherwise else "; a false one is not printed"
@@ -240,13 +254,19 @@ def _claim(sources: Sources, here: Standing, depth: int) -> Iterator[str]:
         found = None
     if found:
         several = len(found.comparisons) > 1
-        yield from _section("compared", (f"{one.text}: {_sides(one)}{one}" for one in found.comparisons))
+        yield from _section("compared", (f"{one.text}: {_sides(one)}{_in_points(one)}" for one in found.comparisons))
         if several or found.beneath:
-            yield from _section("margin", [str(found)])
+            beneath = tuple(map(_in_points, found.beneath))
+            yield from _section("margin", [str(replace(found, decides=_in_points(found.decides), beneath=beneath))])
     yield from _section("operands", _operands(sources, _operands_of(place.source, sources), depth))
 
 
-def _sides(margin: Any) -> str:
+def _in_points(margin: Margin) -> Margin:
+    """The margin with the unit of a difference: percentages differ by percentage points."""
+    return replace(margin, unit=POINTS) if margin.unit == "%" else margin
+
+
+def _sides(margin: Margin) -> str:
     if margin.left is None or margin.right is None:
         return ""
     left, right = (
@@ -259,7 +279,7 @@ def _sides(margin: Any) -> str:
 # Who vouches for it
 
 
-def _vouched(sources: Sources, ids: Sequence[str]) -> Iterator[str]:
+def _vouched(sources: Sources, ids: Sequence[str]) -> Iterator[Said]:
     part = sources.part
     yield from _section("declared", _declarations(sources, ids))
     if any(name in sources.readings and sources.readings[name].role == "reading" for name in ids):
@@ -323,7 +343,7 @@ def _places(here: Standing, same: Sequence[Standing]) -> Iterator[str]:
 
 def _listed(places: Sequence[Standing]) -> Iterator[str]:
     for one in places[:MOST]:
-        yield f"{one.file_address}  {one.around}"
+        yield f"{one.address}  {one.around}"
     if len(places) > MOST:
         yield f"and {len(places) - MOST} more"
 
@@ -334,7 +354,11 @@ def _elsewhere(sources: Sources, name: str) -> Iterator[str]:
         if other == sources.part:
             continue
         try:
-            found = [one for one in standing_in(other, ()) if one.place and one.place.source == name]
+            found = [
+                one
+                for one in standing_in(other, (), sources.readings.decimal)
+                if one.place and one.place.source == name
+            ]
             alike = bool(found) and (_same_fact(sources, other, found[0]) or _same_reading(sources, other, name))
         except CampaignError:
             continue  # a part that cannot be read is told of by its own check
@@ -353,7 +377,7 @@ def _same_fact(sources: Sources, other: Part, one: Standing) -> bool:
     if ours and theirs:
         return (ours.value, ours.unit) == (theirs.value, theirs.unit)
     reading = sources.readings[name]
-    return reading.role == "fact" and name.startswith(_SHARED) and one.text == _shown(reading)
+    return reading.role == "fact" and name.startswith(_SHARED) and one.text == _shown(reading, sources)
 
 
 def _same_reading(sources: Sources, other: Part, name: str) -> bool:
@@ -377,7 +401,7 @@ def _same_reading(sources: Sources, other: Part, name: str) -> bool:
 def _used_by(sources: Sources, part: Part, name: str) -> Iterator[str]:
     """Claims that compare it, and printed readings that are computed from it."""
     said: dict[str, list[str]] = {}
-    for one in standing_in(part, ()):
+    for one in standing_in(part, (), sources.readings.decimal):
         if one.place is None:
             continue
         kind, source = one.source
@@ -386,7 +410,7 @@ def _used_by(sources: Sources, part: Part, name: str) -> Iterator[str]:
         elif kind == "reading" and source in sources.readings and source != name:
             reading = sources.readings[source]
             if any(operand == name for operand, _ in reading.operands):
-                shown = _shown(reading)
+                shown = _shown(reading, sources)
                 said.setdefault(f"{source}, printed as {shown}", []).append(f"{one.line}:{one.column}")
     for index, (what, places) in enumerate(said.items()):
         if index == MOST:
@@ -396,8 +420,8 @@ def _used_by(sources: Sources, part: Part, name: str) -> Iterator[str]:
         yield f"{what}  at {', '.join(places[:3])}{more}"
 
 
-def _shown(reading: Reading) -> str:
+def _shown(reading: Reading, sources: Sources) -> str:
     try:
-        return print_reading(reading)
+        return print_reading(reading, decimal=sources.readings.decimal)
     except CampaignError:
         return str(reading.value)

@@ -1,11 +1,13 @@
 """facts.toml: constants that the prose quotes, each with its source; the post's title and date; names."""
 
 from datetime import date, datetime, time
+from typing import Any
 
 from campaign.analysis.readings import Reading
 from campaign.engine.strict import Id, Strict, Text, parse_strict, read_toml
 from campaign.notes.errors import UsageError
 from campaign.notes.paths import Part
+from campaign.notes.toml_places import line_of_table
 
 
 class PostHead(Strict):
@@ -37,7 +39,9 @@ class Facts(Strict):
 def read_facts(part: Part) -> Facts:
     """The facts of a part; an error names file and key."""
     shown = part.show(part.facts)
-    facts = parse_strict(Facts, read_toml(part.facts, shown), shown)
+    found = read_toml(part.facts, shown)
+    _require_sources(found, part, shown)
+    facts = parse_strict(Facts, found, shown)
     for name, fact in facts.facts.items():
         if isinstance(fact.value, datetime) and fact.value.tzinfo is None:
             raise UsageError(
@@ -45,6 +49,23 @@ def read_facts(part: Part) -> Facts:
                 f"{fact.value.isoformat()}Z. Add it."
             )
     return facts
+
+
+def _require_sources(found: dict[str, Any], part: Part, shown: str) -> None:
+    """Refuse facts without a source, all at once, each with its line."""
+    facts = found.get("facts")
+    empty = [name for name, said in facts.items() if _lacks_source(said)] if isinstance(facts, dict) else []
+    if empty:
+        text = part.facts.read_bytes().decode("utf-8-sig")
+        listed = "".join(f"\n  {shown}:{line_of_table(text, 'facts', name)}: {name}" for name in empty)
+        many = f"{len(empty)} facts have" if len(empty) > 1 else "1 fact has"
+        raise UsageError(
+            f"{shown}: {many} no source; expected where each can be looked up, or who states it. Say it:{listed}"
+        )
+
+
+def _lacks_source(said: object) -> bool:
+    return isinstance(said, dict) and isinstance(said.get("source"), str) and not said["source"].strip()
 
 
 def fact_readings(facts: Facts) -> dict[str, Reading]:

@@ -65,11 +65,28 @@ class Finding:
     """How many characters of the line it is about; 0 where it is about the line, or the file, as a whole."""
     also: tuple[str, ...] = ()
     """What else a person should see beside it, a line each: other places, operands, the rule that would fit."""
+    cause: str = ""
+    """The finding that this one follows from, as `kept at post.md:2:7`; empty where it stands for itself."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: file, line and column."""
+        return f"{self.path}:{self.line}:{self.column}"
+
+    @property
+    def name(self) -> str:
+        """What another finding that follows from it calls it."""
+        return f"{self.code} at {self.place}"
 
     @property
     def warning(self) -> bool:
         """Whether it does not fail a check."""
         return self.level != "error"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 fact`, `2 facts`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -91,11 +108,12 @@ class Coverage:
     """Bound words that a claim over readings decides; a source states the others."""
 
     def __str__(self) -> str:
-        names = f"{self.names} name{'' if self.names == 1 else 's'}"
-        claimed = f" ({self.words_claimed} by claims)" if self.words_bound else ""
+        claims = "a claim" if self.words_claimed == 1 else "claims"
+        claimed = f" ({self.words_claimed} by {claims})" if self.words_bound else ""
         return (
-            f"{self.numbers} numbers: {self.quoted} quoted, {self.facts} facts, {self.structure} structure, "
-            f"{self.unbound} unbound; {self.words} comparing words, {self.words_bound} bound{claimed}; {names}"
+            f"{counted(self.numbers, 'number')}: {self.quoted} quoted, {counted(self.facts, 'fact')}, "
+            f"{self.structure} structure, {self.unbound} unbound; {counted(self.words, 'comparing word')}, "
+            f"{self.words_bound} bound{claimed}; {counted(self.names, 'name')}"
         )
 
     def counts(self) -> dict[str, int]:
@@ -132,6 +150,13 @@ class Report:
     """What could not be decided here, and what would make it possible; empty where all could."""
     notes: Sequence[str] = ()
     """What a reader of the report should know: an origin that proves nothing, say."""
+    unreadable: str = ""
+    """What is wrong with the input, so that there was no check; empty where there was one."""
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether there was no check at all, so that its lack of findings says nothing."""
+        return bool(self.unreadable) or (bool(self.cannot_tell) and self.coverage is NOTHING_COVERED)
 
     @property
     def failed(self) -> bool:

@@ -10,8 +10,8 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,25 @@ from typing import Literal
 from campaign.analysis.readings import Reading, Readings
 from campaign.analysis.rounding import MINUS
 from campaign.kernels.errors import CampaignError
-from campaign.notes.bindings import Bindings, Candidate, Number, clearly_ahead, format_that_prints, numbers_in
+from campaign.notes.bindings import (
+    AHEAD,
+    CLEAR,
+    Bindings,
+    Candidate,
+    Number,
+    clearly_ahead,
+    format_that_prints,
+    numbers_in,
+)
 from campaign.notes.claims import check_claim, claim_holds
 from campaign.notes.errors import TemplateError, UsageError
 from campaign.notes.new import write_folder
 from campaign.notes.numbers import Token, find, find_in, surroundings
+from campaign.notes.origins import Setting, derived, setting_for, settings_of
 from campaign.notes.parser import parser
 from campaign.notes.paths import Campaign, Part, part_name
 from campaign.notes.post import BEGIN, END, split
+from campaign.notes.quote import COMMA
 from campaign.notes.reader import Block, read
 from campaign.notes.render import CLOSE, MIDDLE, OPEN, render
 from campaign.notes.sources import Sources
@@ -38,6 +49,10 @@ STUBS = "facts.import.toml"
 """Where proposed facts go when the part has a facts.toml already."""
 SHOWN = 3
 """How many candidates a comment in the template names at most."""
+NAMED = 12
+"""How many lines a next step names."""
+LIKELY = 0.05
+"""The chance from which on a candidate stands in the way of a setting that the plan or the run holds."""
 WORTH = 0.01
 """The chance below which a candidate is not worth a person's time."""
 
@@ -70,7 +85,11 @@ class Stub:
     unit: str
     print: str
     where: str
-    """Place and words in the old file."""
+    """Place in the old file."""
+    source: str = ""
+    """Where it can be looked up, as far as the program can tell: to be looked at; empty where a person has to say."""
+    why: str = ""
+    """What speaks for the source, or why there is none."""
 
     @property
     def reading(self) -> Reading:
@@ -94,13 +113,15 @@ class Import:
     changes: tuple[str, ...]
     """Where `body` differs from the old text: line ends, blank lines, the sign of minus."""
     sources: Sources | None
+    decimal: str = "."
+    """The mark before the decimals in its prose."""
 
     @property
     def readings(self) -> Readings:
         """All that the template quotes: what was there, and the proposed facts."""
         there = self.sources.readings if self.sources else {}
         known = {name: there[name] for name in there} | {stub.id: stub.reading for stub in self.facts}
-        return Readings(known, self.path, self.sources.readings.pending if self.sources else None)
+        return Readings(known, self.path, self.sources.readings.pending if self.sources else None, self.decimal)
 
     def rendered(self) -> str:
         """What the template gives."""
@@ -117,18 +138,19 @@ def read_old(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read: {wrong.strerror}; expected a Markdown file. Name one.") from None
 
 
-def propose(text: str, path: str, sources: Sources | None, names: Collection[str]) -> Import:
+def propose(text: str, path: str, sources: Sources | None, names: Collection[str], decimal: str = ".") -> Import:
     """What `text`, the post that lies at `path`, would be in a campaign with these declared names.
 
     Its numbers are matched with the readings, constants and facts of `sources`; without them all become facts.
+    `decimal` is the mark before the decimals in the campaign's prose.
     """
     if any(mark in text for mark in (OPEN, MIDDLE, CLOSE)):
         raise UsageError(f"{path}: holds a private-use character (U+E000 to U+E002); expected none. Remove it.")
     old = _tidied(text, path)
     declared = (*names, *(sources.names if sources else ()))
     blocks = read(old.text)
-    tokens, proposed = _all_tokens(blocks, old.text, declared)
-    work = _Work(old, blocks, tokens, set(proposed), sources)
+    tokens, proposed = _all_tokens(blocks, old.text, declared, decimal)
+    work = _Work(old, blocks, tokens, set(proposed), sources, decimal)
     template = work.template()
     title = next((b.text.strip() for b in blocks if b.kind == "heading" and b.text.strip()), "") or Path(path).stem
     return Import(
@@ -141,14 +163,17 @@ def propose(text: str, path: str, sources: Sources | None, names: Collection[str
         tuple(proposed),
         (*old.changes, *work.changes),
         sources,
+        decimal,
     )
 
 
-def _all_tokens(blocks: Sequence[Block], text: str, names: Collection[str]) -> tuple[list[Token], list[str]]:
+def _all_tokens(
+    blocks: Sequence[Block], text: str, names: Collection[str], decimal: str
+) -> tuple[list[Token], list[str]]:
     """The tokens as they are once every name with digits is declared, and the names to declare."""
     proposed: list[str] = []
     while True:
-        tokens = find_in(blocks, text, (*names, *proposed))
+        tokens = find_in(blocks, text, (*names, *proposed), decimal_comma=decimal == ",")
         new = dict.fromkeys(t.text for t in tokens if t.role == "undeclared" and t.text.strip())
         more = [name for name in new if name not in proposed]
         if not more:
@@ -235,9 +260,16 @@ class _Work:
     """The proposals for one text, made in reading order."""
 
     def __init__(
-        self, old: _Old, blocks: Sequence[Block], tokens: Sequence[Token], proposed: set[str], sources: Sources | None
+        self,
+        old: _Old,
+        blocks: Sequence[Block],
+        tokens: Sequence[Token],
+        proposed: set[str],
+        sources: Sources | None,
+        decimal: str,
     ) -> None:
         self.old = old
+        self.decimal = decimal
         self.blocks = blocks
         self.proposed = proposed
         self.sources = sources
@@ -255,17 +287,24 @@ class _Work:
             if isinstance(reading.value, str):
                 self._words.setdefault(reading.value.lower(), []).append(name)
         self._edits: list[_Edit] = []
+        self._settings = settings_of(sources) if sources else []
+        self._nearest: Callable[[Number], list[tuple[str, str]]] = lambda number: []
+        self._ids: dict[int, str] = {}
+        """By the index of a number, the id that is quoted for it."""
         self._propose()
 
     def _propose(self) -> None:
         counted = [token for token in self._tokens if token.role in ("number", "word")]
-        numbers = numbers_in(self.blocks, counted, self._said)
+        numbers = numbers_in(self.blocks, counted, self._said, self.decimal)
         found: list[tuple[Candidate, ...]] = [()] * len(numbers)
         if self.sources:
             labels = {name: arm.label for name, arm in self.sources.plan.arms.items()}
-            found = Bindings(self.sources.readings, labels).candidates(numbers)
-        for number, candidates in zip(numbers, found, strict=True):
-            self._number(number, candidates)
+            bindings = Bindings(self.sources.readings, labels)
+            found = bindings.candidates(numbers)
+            self._nearest = bindings.nearest
+        for index, (number, candidates) in enumerate(zip(numbers, found, strict=True)):
+            self._number(index, number, candidates)
+        self._derive(numbers)
         with_numbers = {surroundings(self.blocks, token) for token in counted}
         for token in self._tokens:
             if token.role == "comparing" and surroundings(self.blocks, token) in with_numbers:
@@ -285,27 +324,38 @@ class _Work:
         block = self.blocks[token.block]
         start, end = _inside(block, token.core_start), _inside(block, token.core_end - 1) + 1
         said = block.text[start:end]
-        return re.sub(r"^[-‐‑﹣－–‒](?=[\d.])", MINUS, said)
+        return re.sub(r"^[-‐‑﹣－–‒](?=[\d.,])", MINUS, said)
 
-    def _number(self, number: Number, candidates: Sequence[Candidate]) -> None:
+    def _number(self, index: int, number: Number, candidates: Sequence[Candidate]) -> None:
         token = number.token
-        best = clearly_ahead(candidates)
+        setting = setting_for(number, self._settings)
+        best = clearly_ahead(candidates) or self._vouched(candidates, setting)
         worth = [one for one in candidates if one.chance >= WORTH]
+        if not best and setting and (not worth or worth[0].chance < LIKELY):
+            worth = []
         end = token.core_end + (len(best.said) - len(number.said) if best else 0)
         if best and self._quotable(token, end, best.said):
             self._bound.setdefault(surroundings(self.blocks, token), {})[token.start] = best.id
+            self._ids[index] = best.id
             self._replace(token, token.core_start, end, best.quote, best.said)
             self._item(token, "bound", best.quote, "; ".join(best.reasons) or "nothing else prints it")
         elif worth:
             choice = " | ".join(_choice(one) for one in worth[:SHOWN])
             more = f" | {len(worth) - SHOWN} more" if len(worth) > SHOWN else ""
+            more += f" | a fact, with the source {setting.source}" if setting else ""
             self._mark(token, f"decide: {token.text}: {choice}{more}")
-            reason = "marks or code stand in it" if best else "no candidate is clearly ahead"
-            if worth[0].kin:
-                reason = f"another reading is computed as {worth[0].id} is: their values are the same"
+            reason = "marks or code stand in it" if best else _undecided(worth)
             self._item(token, "decide", choice + more, reason)
         else:
-            self._fact(number)
+            self._fact(index, number, setting)
+
+    def _vouched(self, candidates: Sequence[Candidate], setting: Setting | None) -> Candidate | None:
+        """The candidate whose own source names the setting that the number is."""
+        if not setting or not self.sources:
+            return None
+        readings = self.sources.readings
+        named = [one for one in candidates if setting.source in readings[one.id].because.split(";")[0]]
+        return named[0] if len(named) == 1 else None
 
     def _quotable(self, token: Token, end: int, said: str) -> bool:
         """Whether a quote may stand for the characters up to `end`: the same, or with another sign of minus alone."""
@@ -329,10 +379,10 @@ class _Work:
         said = " ".join(comment.replace("#}", "# }").replace("{#", "{ #").split())
         self._edits.append(_Edit(token.core_start, token.core_end, "", comment=said))
 
-    def _fact(self, number: Number) -> None:
+    def _fact(self, index: int, number: Number, setting: Setting | None) -> None:
         token, text = number.token, self.old.text
         start, end = token.core_start, token.core_end
-        if token.value != _value_alone(text[start:end]):
+        if token.value != _value_alone(text[start:end], self.decimal):
             start, end = token.start, token.end  # the word million belongs to it
         block = self.blocks[token.block]
         first, last = _inside(block, start), _inside(block, end - 1) + 1
@@ -341,13 +391,50 @@ class _Work:
             self._mark(token, f"decide: {token.text}: marks stand in it; join them, then quote a fact")
             self._item(token, "decide", "", "marks stand inside it, so that no quote can print it")
             return
-        value, fmt = _as_value(token, printed)
+        value, fmt = _as_value(token, printed, self.decimal)
         unit = token.unit or ""
         line, column = self.old.place(token.start)
         stub = self._stub(_id_of(number), value, unit, fmt, f"{self.old.path}:{line}:{column}")
+        if setting:
+            stub = replace(stub, source=setting.source, why=f"{setting.source} holds it, and its words stand beside it")
+        elif not stub.why:
+            stub = replace(stub, why=self._lacks(number))
+        self.stubs[stub.id] = stub
+        self._ids[index] = stub.id
         quote = f'{{{{ q("{stub.id}") }}}}'
         self._edits.append(_Edit(start, end, quote, printed))
-        self._item(token, "fact", quote, "nothing prints it" if self.sources else "there are no data")
+        self._item(token, "fact", quote, stub.why)
+
+    def _lacks(self, number: Number) -> str:
+        """Why nothing can be proposed for a number, with what comes nearest to it."""
+        if not self.sources:
+            return "there are no data to match it with"
+        near = [f"{name} = {said}" for name, said in self._nearest(number)]
+        told = f"; the nearest are {', '.join(near)}" if near else ""
+        return f"no reading prints it{told}"
+
+    def _derive(self, numbers: Sequence[Number]) -> None:
+        """Give each percentage and ratio that the numbers beside it give these as its source."""
+        said = {(item.line, item.column): at for at, item in enumerate(self.items)}
+        for index, number in enumerate(numbers):
+            stub = self.stubs.get(self._ids.get(index, ""))
+            if stub is None or stub.source or number.token.unit not in ("%", "×"):
+                continue
+            found = derived(index, numbers)
+            if found is None:
+                why = f"{stub.why}; no count with its total, and no two numbers of one unit, beside it give it"
+            else:
+                names = [self._ids.get(operand, "") for operand in found.operands]
+                texts = [numbers[operand].token.text for operand in found.operands]
+                if all(names):
+                    formula = found.formula.format(*names)
+                    stub = replace(stub, source=f"derived from the numbers beside it: {formula}")
+                    why = f"{found.formula.format(*texts)} gives it"
+                else:
+                    why = f"{found.formula.format(*texts)} gives it, once these are decided"
+            self.stubs[stub.id] = replace(stub, why=why)
+            at = said[self.old.place(number.token.start)]
+            self.items[at] = replace(self.items[at], why=why)
 
     def _stub(self, name: str, value: int | float | str, unit: str, fmt: str, where: str) -> Stub:
         """The fact of this name where it has the same value, unit and format, else a new one."""
@@ -433,26 +520,40 @@ def _in_math(text: str, at: int) -> bool:
 
 def _choice(one: Candidate) -> str:
     why = "; ".join(one.reasons)
-    return f"{one.id} ({one.chance:.0%}{': ' if why else ''}{why})"
+    return f"{one.quote} ({one.chance:.0%}{': ' if why else ''}{why})"
 
 
-def _value_alone(printed: str) -> object:
+def _undecided(worth: Sequence[Candidate]) -> str:
+    """Why none of the candidates is bound."""
+    first = worth[0]
+    if first.kin:
+        return f"another reading is computed as {first.id} is: their values are the same"
+    if first.chance < CLEAR:
+        many = f"; {len(worth)} readings may print it" if len(worth) > 1 else ""
+        return f"{first.id} fits best, and not well enough: {first.chance:.0%} of the {CLEAR:.0%} that it needs{many}"
+    if not first.named or len(worth) < 2:
+        return f"only value and unit speak for {first.id}: no word or number of it stands there"
+    return f"{first.id} fits best, and {worth[1].id} too well beside it: {AHEAD} times less likely is asked for"
+
+
+def _value_alone(printed: str, decimal: str) -> object:
     """The value of characters that stand alone, None where they are no number."""
-    found = [token for token in find(printed) if token.role in ("number", "word")]
+    found = [token for token in find(printed, decimal_comma=decimal == ",") if token.role in ("number", "word")]
     return found[0].value if len(found) == 1 else None
 
 
-def _as_value(token: Token, printed: str) -> tuple[int | float | str, str]:
+def _as_value(token: Token, printed: str, decimal: str) -> tuple[int | float | str, str]:
     """A value and a format that print exactly these characters: a number where there is one, else the text itself."""
     tries: list[int | float] = []
-    if re.fullmatch(r"[+−]?[\d,]+(\.\d+)?", printed, re.ASCII) and len(printed) < 18:
-        plain = printed.replace(",", "").replace(MINUS, "-")
+    pointed = printed.translate(COMMA) if decimal == "," else printed
+    if re.fullmatch(r"[+−]?[\d,]+(\.\d+)?", pointed, re.ASCII) and len(pointed) < 18:
+        plain = pointed.replace(",", "").replace(MINUS, "-")
         tries.append(float(plain) if "." in plain else int(plain))
     elif token.role == "word" and token.value is not None:
         number = float(token.value)
         tries.append(int(number) if number.is_integer() else number)
     for value in tries:
-        fmt = format_that_prints(Reading("", value), printed)
+        fmt = format_that_prints(Reading("", value), pointed)
         if fmt is not None:
             return value, fmt
     return printed, ""
@@ -483,9 +584,10 @@ def summary(imported: Import) -> str:
     """How many numbers there are, and how many are bound, proposed and left to decide."""
     count = Counter(item.outcome for item in imported.items)
     numbers = sum(count[outcome] for outcome in ("bound", "fact", "decide", "structure"))
+    without = sum(not stub.source for stub in imported.facts)
     said = [
         f"{_counted(numbers, 'number')}: {count['bound']} bound to readings",
-        f"{count['fact']} proposed as {_counted(len(imported.facts), 'fact')} without a source",
+        f"{count['fact']} proposed as {_counted(len(imported.facts), 'fact')}, {without} of them without a source",
         f"{count['decide']} to decide",
         f"{count['structure']} structure; {_counted(count['compared'], 'comparing word')} to decide; "
         f"{_counted(count['declared'], 'declared name')}",
@@ -500,6 +602,38 @@ def _counted(count: int, noun: str) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+def next_steps(imported: Import, part: Part) -> list[str]:
+    """What a person does now, a line each: facts without a source and numbers to decide by file and line."""
+    facts = part.folder / (STUBS if (part.folder / STUBS).is_file() else part.facts.name)
+    steps = []
+    if imported.facts and facts.is_file():
+        lines = _lines_with(facts, 'source = ""')
+        if lines:
+            those = _counted(len(lines), "fact") + (" lacks" if len(lines) == 1 else " lack")
+            steps.append(f"{part.show(facts)}:{lines[0]}: {those} a source, on {_on(lines)}: say where to look it up")
+        proposed = len(imported.facts) - len(lines)
+        if proposed > 0:
+            steps.append(f"{part.show(facts)}: look at {_counted(proposed, 'source')} marked PROPOSED")
+        if facts.name == STUBS:
+            steps.append(f"move what is in {part.show(facts)} to {part.show(part.facts)}")
+    if lines := _lines_with(part.template, "{# decide:"):
+        steps.append(
+            f"{part.show(part.template)}:{lines[0]}: settle each comment {{# decide … #}}, on {_on(lines)}: a quote "
+            f"for the number, a claim for the word before it; {part.show(part.folder / REPORT)} gives the reasons"
+        )
+    return [*steps, f"notes build {part.name}, then notes check {part.name}"]
+
+
+def _lines_with(path: Path, words: str) -> list[int]:
+    """The lines of a file that hold some words; one for each time."""
+    return [n for n, line in enumerate(path.read_text("utf-8").split("\n"), 1) for _ in range(line.count(words))]
+
+
+def _on(lines: Sequence[int]) -> str:
+    found = list(dict.fromkeys(map(str, lines)))
+    return f"line{'' if len(found) == 1 else 's'} {', '.join(found[:NAMED])}" + (", …" if len(found) > NAMED else "")
 
 
 def report(imported: Import) -> str:
@@ -597,9 +731,10 @@ def _facts_text(imported: Import, day: date | None) -> str:
         said = {key: value for key, value in fact.model_dump().items() if value != ""}
         lines.append(f'\n[facts."{name}"]\n' + _with_floats(said))
     for stub in imported.facts:
-        said = {"value": stub.value, "unit": stub.unit or None, "print": stub.print or None, "source": ""}
-        where = "".join(character if character.isprintable() else " " for character in stub.where)
-        lines.append(f'\n# TO DECIDE: where can it be looked up? {where}\n[facts."{stub.id}"]\n' + _with_floats(said))
+        said = {"value": stub.value, "unit": stub.unit or None, "print": stub.print or None, "source": stub.source}
+        asked = "PROPOSED: look whether its source is right" if stub.source else "TO DECIDE: where can it be looked up?"
+        told = "".join(c if c.isprintable() else " " for c in f"{asked} {stub.where}: {stub.why}")
+        lines.append(f'\n# {told}\n[facts."{stub.id}"]\n' + _with_floats(said))
     return "".join(lines)
 
 

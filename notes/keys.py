@@ -24,7 +24,7 @@ from campaign.notes.paths import MARKER, Part
 CODE = ("notes", "analysis", "engine", "kernels", "templates")
 JUST_NOW_S = 5
 """A file of the program that changed so shortly before its start may not be the one that runs."""
-GIT_FILES = ("shallow", "config", "info/grafts", "objects/info/alternates")
+GIT_FILES = ("shallow", "info/grafts", "info/attributes")
 _STARTED = time.time()
 
 
@@ -182,7 +182,8 @@ def _machine() -> list[str]:
 def git_state(root: Path) -> list[object]:
     """Everything that a check can learn from git follows from this: HEAD, the other refs, and which objects are here.
 
-    Objects are not read: each file of them is told by its name, its size and when it changed.
+    Objects are not read: each file of them is told by its name, its size and when it changed, also in the repositories
+    that this one borrows objects from.
     """
     said = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("GIT_")]
     status, where = _git(root, "rev-parse", "--show-toplevel", "--git-common-dir", "HEAD")
@@ -190,12 +191,39 @@ def git_state(root: Path) -> list[object]:
         return [said, status, where]
     common = root / where.splitlines()[1]
     refs = _git(root, "for-each-ref", "--format=%(objectname) %(refname)")
+    # With what it includes, what all repositories of this user have, and what this work tree has of its own.
+    settings = _git(root, "config", "--list", "--null")
     files = [hash_or_nothing(str(common / name), Hashes()) for name in GIT_FILES]
-    return [said, status, where, refs, files, sorted(_objects(common / "objects"))]
+    stores = [[str(store), sorted(_objects(store))] for store in _stores(root, common)]
+    return [said, status, where, refs, settings, files, stores]
+
+
+def _stores(root: Path, common: Path) -> list[Path]:
+    """The folders in which git looks for objects: its own, and all that these borrow from."""
+    own = os.environ.get("GIT_OBJECT_DIRECTORY")
+    more = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+    open_ = [root / own if own else common / "objects", *(root / one for one in more.split(os.pathsep) if one)]
+    found: dict[Path, None] = {}
+    while open_:
+        store = open_.pop(0).resolve()
+        if store not in found:
+            found[store] = None
+            open_ += _borrowed(store)
+    return list(found)
+
+
+def _borrowed(store: Path) -> Iterator[Path]:
+    """The folders that a folder of objects names as others to look in."""
+    try:
+        lines = (store / "info" / "alternates").read_bytes().split(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    yield from (store / os.fsdecode(line) for line in lines if line and not line.startswith(b"#"))
 
 
 def _objects(folder: Path) -> Iterator[str]:
-    for inner in sorted(os.listdir(folder)):
+    """The files of a folder of objects; none where a borrowed one is gone."""
+    for inner in sorted(os.listdir(folder)) if folder.is_dir() else ():
         if os.path.isdir(folder / inner):
             with os.scandir(folder / inner) as found:
                 for entry in found:

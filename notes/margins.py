@@ -29,6 +29,8 @@ _SIGNS: dict[type[ast.cmpop], tuple[str, int]] = {
     ast.Eq: ("==", 0),
     ast.NotEq: ("!=", 0),
 }
+POINTS = "percentage points"
+"""The unit in which percentages differ."""
 _ZERO = ast.Constant(0)
 _SAME = 1e-9
 """Numbers this close count as equal, as in expressions."""
@@ -68,7 +70,7 @@ class Margin:
             return word
         if not self.distance:
             return f"{word}, with nothing to spare"
-        unit = "" if self.whole and abs(self.distance) == 1 else self.unit
+        unit = "" if self.whole and abs(self.distance) == 1 else POINTS if self.unit == "%" else self.unit
         by = f"{_number(abs(self.distance), self.whole)} {unit}".rstrip()
         said = f"{word}, by {by}" if not self.holds else f"{word} by {by}"
         said += f" at {self.member}" if self.member else ""

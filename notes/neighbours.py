@@ -306,13 +306,28 @@ def _corrected(standing: Sequence[_Standing], body: str, said: str, says: str, s
     wrong = [one for one in inside if not stands_whole(one.place.text, says)]
     if not wrong:
         return None
-    numbers = [one for one in wrong if one.place.kind != "claim"]
+    numbers = [one for one in wrong if one.place.kind != "claim" and _tells_of_data(one.place, sources.readings)]
+    claims = frozenset(one.place.source for one in wrong if one.place.kind == "claim")
+    if not numbers and not claims:
+        return None
     return _Corrected(
         frozenset(_base(one.place.source, sources.readings) for one in numbers),
-        frozenset(one.place.source for one in wrong if one.place.kind == "claim"),
+        claims,
         frozenset(one.place.text for one in numbers),
         any(one.fresh(sources.readings) != one.place.text for one in wrong),
     )
+
+
+_TIMES = ("date", "minute", "clock")
+"""Formats in which a text is a point in time."""
+
+
+def _tells_of_data(place: Place, readings: Readings) -> bool:
+    """Whether a place prints a quantity, a time, or a word that is decided by other readings; a mere label does not."""
+    reading = readings.get(place.source)
+    if place.kind == "claim" or reading is None or not isinstance(reading.value, str):
+        return True
+    return bool(reading.operands) or (place.format or reading.print) in _TIMES
 
 
 def _dependents(ids: frozenset[str], readings: Readings) -> set[str]:
@@ -409,6 +424,8 @@ def _elsewhere(
     covered = _spans(_body(other), _said(other)) if read_published(other) else []
     for one in _standing(other):
         source = one.place.source
+        if source in kept.labels if its is None else not _tells_of_data(one.place, its.readings):
+            continue
         inside = any(one.start < end and start < one.end for start, end in covered)
         if its is None and shared and one.place.kind != "claim" and source not in kept.because:
             yield _neighbour(other, one, f"stands on the same {', '.join(sorted(shared))}{trouble}", None, "")
@@ -431,6 +448,8 @@ class _Kept:
     digests: Mapping[str, str]
     because: Mapping[str, str]
     """Where each constant and fact comes from, by its id."""
+    labels: frozenset[str]
+    """The ids of what is a text, neither a time nor decided by other readings."""
 
 
 def _kept(part: Part) -> _Kept:
@@ -453,10 +472,13 @@ def _read_kept(part: Part, readings: tuple[int, int], facts: tuple[int, int]) ->
     found = _read_json(part.readings)
     digests = found.get("data", {}) if isinstance(found, dict) else {}
     listed = found.get("readings", []) if isinstance(found, dict) else []
-    because = {str(said["id"]): str(said["because"]) for said in listed if isinstance(said, dict) and "because" in said}
+    said_of = {str(said["id"]): said for said in listed if isinstance(said, dict)}
+    because = {name: str(said["because"]) for name, said in said_of.items() if "because" in said}
+    texts = (name for name, said in said_of.items() if isinstance(said.get("value"), str) and not said.get("operands"))
+    labels = frozenset(name for name in texts if said_of[name].get("print") not in _TIMES)
     with contextlib.suppress(CampaignError):
         because |= {name: fact.source for name, fact in read_facts(part).facts.items()}
-    return _Kept(digests if isinstance(digests, dict) else {}, because)
+    return _Kept(digests if isinstance(digests, dict) else {}, because, labels)
 
 
 def _read_json(path: Path) -> object:

@@ -6,7 +6,6 @@ within a run are left alone: they are only ever made where both sides were measu
 """
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from campaign.analysis.expressions import parse
-from campaign.analysis.formulas import expression_of
+from campaign.analysis.formulas import expression_of, first_name
 from campaign.analysis.kinds import Stat, TableView, slug, text_of_where
 from campaign.analysis.readings import Readings
-from campaign.analysis.rule import SERVED, declarations, declares
+from campaign.analysis.rule import SERVED, declarations, declares, member_of
 from campaign.engine.plan import Plan
 from campaign.engine.tables import Schema
 from campaign.notes.findings import Finding
@@ -150,20 +149,9 @@ def _figures(plan: Plan, readings: Readings, text: str) -> Iterator[tuple[str, _
 
 def _figure(name: str, readings: Readings, stats: Sequence[Stat]) -> "_Figure | None":
     """The figure that an id stands for, by way of readings that are another name of it."""
-    for _ in range(len(readings)):
-        if name not in readings:
-            return None
-        found = expression_of(readings[name], readings)
-        if found is None:
-            break
-        name = found.id_of(found.tree)
-    for said in stats:
-        columns = re.findall(r"\{([^{}]*)\}", said.id)
-        pattern = re.sub(r"\\\{[^{}]*\\\}", r"(\\w+)", re.escape(said.id))
-        like = re.fullmatch(pattern, name)
-        if like:
-            return _Figure(said, tuple(zip(columns, like.groups(), strict=True)))
-    return None
+    name = first_name(name, readings)
+    members = ((said, member_of(said.id, name)) for said in stats)
+    return next((_Figure(said, tuple(member.items())) for said, member in members if member is not None), None)
 
 
 def _alike(first: _Figure, second: _Figure) -> bool:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from campaign.notes import plotting
 from campaign.notes.build import build, readings_json
+from campaign.notes.causes import DATA_HASH
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Finding
-from campaign.notes.history import mend_line_ends, sha256_of
+from campaign.notes.history import History, Repository, mend_line_ends, sha256_of
 from campaign.notes.ledger import Ledger
 from campaign.notes.lines import line_column
 from campaign.notes.paths import Part
@@ -41,11 +43,11 @@ def stale_around(part: Part, post: Post, wanted: Post) -> Iterator[Finding]:
         )
 
 
-def stale_readings(part: Part, sources: Sources) -> Iterator[Finding]:
+def stale_readings(part: Part, sources: Sources, repository: History) -> Iterator[Finding]:
     """The first reading of readings.json that recomputation does not give, and a changed data file."""
     shown = part.show(part.readings)
-    kept_with = f"git checkout -- {part.show(part.folder)}"
-    mend = kept_with if read_published(part) else f"notes build {part.name}"
+    published = read_published(part)
+    mend = _as_published(part, repository) if published else f"notes build {part.name}"
     if not part.readings.is_file():
         raise CannotTell(f"{shown}: there is no such file; expected the readings as built. Run `{mend}`.")
     try:
@@ -55,15 +57,19 @@ def stale_readings(part: Part, sources: Sources) -> Iterator[Finding]:
         yield Finding("stale", shown, 1, 1, "not a readings.json", "what notes build writes", "", mend)
         return
     wanted = json.loads(readings_json(sources))
+    unknown = [name for name in wanted["data"] if name not in files]
+    if unknown:
+        said, expected = f"no hash of {unknown[0]}", f"sha256 {wanted['data'][unknown[0]][:12]}"
+        yield Finding("stale", shown, 1, 1, said, expected, "the data that were read", mend)
     for name, digest in wanted["data"].items():
-        if files.get(name) != digest:
-            path = part.show(part.folder / name)
-            said, expected = f"sha256 {digest[:12]}", f"sha256 {str(files.get(name))[:12]} as built"
-            bring = f"git checkout -- {path}" + ("" if mend == kept_with else f", or {mend}")
-            unix = (part.folder / name).read_bytes().replace(b"\r\n", b"\n")
-            if sha256_of(unix) == files.get(name):
-                said, bring = "CRLF line ends", mend_line_ends(path)
-            yield Finding("stale", path, 1, 1, said, expected, "the data's hash", bring)
+        if name in files and files[name] != digest:
+            path = part.folder / name
+            said, expected = f"sha256 {digest[:12]}", f"sha256 {str(files[name])[:12]} as built"
+            meant = f"notes correct {part.name} to say why" if published else f"notes build {part.name}"
+            bring = f"{_as_built(part, path, str(files[name]), repository)}, or {meant} (where the change is meant)"
+            if sha256_of(path.read_bytes().replace(b"\r\n", b"\n")) == files[name]:
+                said, bring = "CRLF line ends", mend_line_ends(part.show(path))
+            yield Finding("stale", part.show(path), 1, 1, said, expected, DATA_HASH, bring)
     text = part.readings.read_text(encoding="utf-8", errors="replace")
     for reading in wanted["readings"]:
         was = kept.pop(reading["id"], None)
@@ -75,6 +81,33 @@ def stale_readings(part: Part, sources: Sources) -> Iterator[Finding]:
     for name in kept:
         yield Finding("stale", shown, *_place_in(text, name, "id"), name, "no such reading", "the plan", mend)
         return
+
+
+def _as_built(part: Part, path: Path, sha256: str, repository: History) -> str:
+    """The command that brings a file back to the bytes that have this hash."""
+    commit = "HEAD"
+    if isinstance(repository, Repository):
+        commit = next(_commits_with(path, sha256, repository), commit)
+    return f"git checkout {commit} -- {part.show(path)}"
+
+
+def _commits_with(path: Path, sha256: str, repository: Repository) -> Iterator[str]:
+    """The commits in which a file has the bytes with this hash: HEAD, else the newest that brought it there."""
+    try:
+        held = repository.committed_blob(path)
+        if held and sha256_of(repository.text_of(held)) == sha256:
+            yield "HEAD"
+        for version in repository.versions(path):
+            if version.blob and sha256_of(repository.text_of(version.blob)) == sha256:
+                yield version.commit[:12]
+    except CannotTell:
+        return
+
+
+def _as_published(part: Part, repository: History) -> str:
+    """The command that brings readings.json back as it was published."""
+    first = repository.first_version(part.published) if isinstance(repository, Repository) else None
+    return f"git checkout {first.commit[:12] if first else 'HEAD'} -- {part.show(part.readings)}"
 
 
 def _place_in(text: str, name: str, key: str) -> tuple[int, int]:

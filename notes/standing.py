@@ -1,6 +1,7 @@
 """Everything that is printed in a post, place by place, and which of it a person means."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,10 +10,11 @@ from fractions import Fraction
 from campaign.notes.check import read_kept
 from campaign.notes.ledger import Place
 from campaign.notes.lines import line_column
-from campaign.notes.numbers import Token, find
+from campaign.notes.numbers import Token, find, find_in
 from campaign.notes.paths import Part
 from campaign.notes.post import Post
-from campaign.notes.quote import MINUS
+from campaign.notes.quote import COMMA, MINUS
+from campaign.notes.reader import Block, read
 
 AROUND, CONTEXT = 22, 70
 """How many characters are shown to either side of a number: in a list, and where it stands alone."""
@@ -29,7 +31,7 @@ class Standing:
     line: int
     column: int
     around: str
-    """A few words around it, itself in brackets."""
+    """A few words around it, itself in brackets; in a table the names of its row and column before its cell."""
     context: str
     """More words around it."""
     place: Place | None
@@ -39,12 +41,7 @@ class Standing:
 
     @property
     def address(self) -> str:
-        """As `notes why` takes it: part-5:41:17."""
-        return f"{self.part.name}:{self.line}:{self.column}"
-
-    @property
-    def file_address(self) -> str:
-        """As an editor takes it: parts/part-5/post.md:41:17."""
+        """As an editor, and `notes why`, takes it: parts/part-5/post.md:41:17."""
         return f"{self.part.show(self.part.post)}:{self.line}:{self.column}"
 
     @property
@@ -56,12 +53,17 @@ class Standing:
         return self.token.role, self.text
 
 
-def standing_in(part: Part, names: Sequence[str]) -> list[Standing]:
-    """Every bound place and every number of the post as it was built, in reading order."""
+def standing_in(part: Part, names: Sequence[str], decimal: str) -> list[Standing]:
+    """Every bound place and every number of the post as it was built, in reading order.
+
+    `decimal` is the mark before the decimals in its prose: a point or a comma.
+    """
     post, ledger, _ = read_kept(part)
     built = Post(post.banner, ledger.body(), post.entries)
     text = built.text
-    tokens = find(text, names)
+    blocks = read(text)
+    tokens = find_in(blocks, text, names, decimal_comma=decimal == ",")
+    words = _Words(text, blocks)
     spans = [(start + built.body_start, end + built.body_start) for start, end in ledger.spans()]
     first_in: dict[int, Token] = {}
     loose = []
@@ -75,30 +77,64 @@ def standing_in(part: Part, names: Sequence[str]) -> list[Standing]:
         elif not inside:
             loose.append(token)
     found = [
-        _standing(part, text, start, end, place, first_in.get(index))
+        _standing(part, words, start, end, place, first_in.get(index))
         for index, (place, (start, end)) in enumerate(zip(ledger.places, spans, strict=True))
     ]
-    found += [_standing(part, text, token.start, token.end, None, token) for token in loose]
+    found += [_standing(part, words, token.start, token.end, None, token) for token in loose]
     return sorted(found, key=lambda one: one.start)
 
 
-def _standing(part: Part, text: str, start: int, end: int, place: Place | None, token: Token | None) -> Standing:
-    line, column = line_column(text, start)
-    around, context = (_around(text, start, end, length) for length in (AROUND, CONTEXT))
-    return Standing(part, text[start:end], start, end, line, column, around, context, place, token)
+def _standing(part: Part, words: "_Words", start: int, end: int, place: Place | None, token: Token | None) -> Standing:
+    line, column = line_column(words.text, start)
+    around, context = (words.around(start, end, length) for length in (AROUND, CONTEXT))
+    return Standing(part, words.text[start:end], start, end, line, column, around, context, place, token)
 
 
-def _around(text: str, start: int, end: int, length: int) -> str:
-    """So many characters of the paragraph to either side, what stands in the middle in brackets."""
-    before, after = text[max(0, start - 3 * length) : start], text[end : end + 3 * length]
-    before = before[before.rfind("\n\n") + 1 :]
-    after = after[: after.find("\n\n")] if "\n\n" in after else after
-    said = _cut(_plain(text[start:end]), 2 * length)
-    return f"{_cut(_plain(before), -length)}[{said}]{_cut(_plain(after), length)}".strip()
+class _Words:
+    """A post's text as it is shown around a place."""
+
+    def __init__(self, text: str, blocks: Sequence[Block]) -> None:
+        self.text = text
+        cells = [block for block in blocks if block.cell and block.source]
+        self._cells = sorted(cells, key=lambda block: block.source[0])
+        self._starts = [block.source[0] for block in self._cells]
+        self._texts = {(c.table, c.row, c.column): block.text for block in self._cells if (c := block.cell)}
+
+    def around(self, start: int, end: int, length: int) -> str:
+        """So many characters of the paragraph or cell to either side, what stands in the middle in brackets."""
+        text = self.text
+        cell = self._cell(start)
+        if cell:
+            before, after = text[cell.source[0] : start], text[end : max(end, cell.ends[-1])]
+        else:
+            before, after = text[max(0, start - 3 * length) : start], text[end : end + 3 * length]
+            before = before[before.rfind("\n\n") + 1 :]
+            after = after[: after.find("\n\n")] if "\n\n" in after else after
+        said = _cut(_plain(text[start:end]), 2 * length)
+        shown = f"{_cut(_plain(before), -length)}[{said}]{_cut(_plain(after), length)}".strip()
+        named = ", ".join(self._names(cell)) if cell else ""
+        return f"{named}: {shown}" if named else shown
+
+    def _cell(self, at: int) -> Block | None:
+        """The cell of a table that holds an offset."""
+        index = bisect_right(self._starts, at) - 1
+        found = self._cells[index] if index >= 0 else None
+        return found if found and at < found.ends[-1] else None
+
+    def _names(self, block: Block) -> list[str]:
+        """What names the row and the column of a cell."""
+        cell = block.cell
+        assert cell is not None, "it is a cell"
+        if cell.row == 0:
+            return []
+        row = next((said for i in range(cell.column) if (said := self._texts.get((cell.table, cell.row, i)))), "")
+        head = self._texts.get((cell.table, 0, cell.column), "")
+        return [_cut(_plain(said), AROUND) for said in (row, head) if said]
 
 
 def _plain(markdown: str) -> str:
-    bare = re.sub(r"^[> ]*> ?|\]\([^)\s]*\)|[*`\[\]]|<!--.*?-->", "", markdown, flags=re.MULTILINE)
+    noted = re.sub(r"\[\^([^\]]*)\](:?)", lambda found: f"footnote {found[1]}:" if found[2] else "", markdown)
+    bare = re.sub(r"^[> ]*> ?|\]\([^)\s]*\)|[*`\[\]]|<!--.*?-->", "", noted, flags=re.MULTILINE)
     return re.sub(r"\s+", " ", bare)
 
 
@@ -117,21 +153,43 @@ def _cut(text: str, length: int) -> str:
 
 def at_place(everything: Iterable[Standing], line: int, column: int | None) -> list[Standing]:
     """What stands on a line; of these the one at a column, where one is given."""
-    on_line = [one for one in everything if one.line == line and (one.token or one.place)]
+    on_line = [(one, span) for one in everything if (span := _columns(one, line)) and (one.token or one.place)]
     if column is None:
-        return [one for one in on_line if one.place or (one.token and one.token.role != "comparing")]
-    return [one for one in on_line if one.column <= column < one.column + (one.end - one.start)][:1]
+        return [one for one, _ in on_line if one.place or (one.token and one.token.role != "comparing")]
+    inside = [one for one, (first, last) in on_line if first <= column <= last]
+    # an editor's cursor stands beside a character as often as on it
+    beside = [one for one, (first, last) in on_line if first - 1 <= column <= last + 1]
+    return (inside or beside)[:1]
 
 
-def printed_as(everything: Iterable[Standing], text: str) -> list[Standing]:
+def _columns(one: Standing, line: int) -> tuple[int, int] | None:
+    """The first and the last column that it takes up on a line; None where it does not stand there."""
+    rows = one.text.split("\n")
+    at = line - one.line
+    if not 0 <= at < len(rows):
+        return None
+    first = 1 if at else one.column
+    return first, first + len(rows[at]) - 1
+
+
+def printed_as(everything: Iterable[Standing], text: str, decimal: str) -> list[Standing]:
     """What is printed just so: grouping, spaces, the kind of minus and capitals aside, with or without its unit."""
-    asked = folded(text)
-    return [one for one in everything if asked in _forms(one)]
+    asked = folded(text, decimal)
+    return [one for one in everything if asked in _forms(one, decimal)]
 
 
-def of_value(everything: Iterable[Standing], text: str) -> list[Standing]:
+def with_word(everything: Iterable[Standing], text: str) -> list[Standing]:
+    """Bound words of which a word that a person typed is a part: `same` of the claim "are the same"."""
+    if not re.fullmatch(r"[^\W\d]+(?:[\s'’-][^\W\d]+)*", text.strip()):
+        return []
+    said = r"\s+".join(map(re.escape, text.split()))
+    inside = re.compile(rf"(?<!\w){said}(?!\w)", re.IGNORECASE)
+    return [one for one in everything if one.place and inside.search(one.text)]
+
+
+def of_value(everything: Iterable[Standing], text: str, decimal: str) -> list[Standing]:
     """Numbers that are equal to what a person typed, in whatever digits or words they are printed."""
-    asked = _quantity(text)
+    asked = _quantity(text, decimal)
     if asked is None or asked.value is None:
         return []
     value, unit = asked.value, asked.unit
@@ -140,15 +198,15 @@ def of_value(everything: Iterable[Standing], text: str) -> list[Standing]:
     ]
 
 
-def nearest_to(everything: Iterable[Standing], text: str, most: int = 3) -> list[Standing]:
+def nearest_to(everything: Iterable[Standing], text: str, decimal: str, most: int = 3) -> list[Standing]:
     """The numbers that come nearest to what a person typed, each printed text once."""
-    asked = _quantity(text)
+    asked = _quantity(text, decimal)
     if asked is None or asked.value is None:
         return []
     wanted = Fraction(asked.value)
     counted = [one for one in everything if one.token and one.token.value is not None]
     ranked = sorted(counted, key=lambda one: abs(Fraction(_value(one)) - wanted))
-    return list({folded(one.text): one for one in reversed(ranked[: 4 * most])}.values())[::-1][:most]
+    return list({folded(one.text, decimal): one for one in reversed(ranked[: 4 * most])}.values())[::-1][:most]
 
 
 def _value(one: Standing) -> Decimal | Fraction:
@@ -156,12 +214,12 @@ def _value(one: Standing) -> Decimal | Fraction:
     return one.token.value
 
 
-def _quantity(text: str) -> Token | None:
-    found = [token for token in find(text) if token.role in ("number", "word")]
+def _quantity(text: str, decimal: str) -> Token | None:
+    found = [token for token in find(text, decimal_comma=decimal == ",") if token.role in ("number", "word")]
     return found[0] if len(found) == 1 else None
 
 
-def _forms(one: Standing) -> set[str]:
+def _forms(one: Standing, decimal: str) -> set[str]:
     forms = {one.text}
     if token := one.token:
         forms |= {token.text}
@@ -169,11 +227,12 @@ def _forms(one: Standing) -> set[str]:
             forms |= {f"{one.text} {token.unit}", f"{token.text} {token.unit}"}
         if token.role in ("number", "word") and token.unit and token.text.endswith(token.unit):
             forms.add(token.text.removesuffix(token.unit))
-    return {folded(form) for form in forms}
+    return {folded(form, decimal) for form in forms}
 
 
-def folded(text: str) -> str:
-    """A printed text without what two people may type differently."""
-    text = re.sub(r"(?<=\d)[,\s\u2009\u202f'](?=\d{3}(?!\d))", "", text.strip())
+def folded(text: str, decimal: str) -> str:
+    """A printed text without what two people may type differently; a decimal comma as the point."""
+    text = text.strip().translate(COMMA) if decimal == "," else text.strip()
+    text = re.sub(r"(?<=\d)[,\s\u2009\u202f'](?=\d{3}(?!\d))", "", text)
     text = re.sub(r"(?<!\w)[-\u2010\u2011\u2012](?=[\d.])", MINUS, text)
-    return re.sub(r"\s+", "", text).casefold().replace("percent", "%")
+    return re.sub(r"\s+", "", re.sub(r"\bpercent\b", "%", text.casefold()))

@@ -140,22 +140,28 @@ def waived(part: Part, findings: Sequence[Finding], today: date) -> tuple[list[F
 def _problem(part: Part, waiver: Waiver, line: int, fitting: Sequence[Finding], today: date) -> Finding | None:
     """What is wrong with a waiver today, given the findings that it fits."""
     shown = part.show(part.folder / FILE)
-    said = f"{waiver.code} {waiver.text!r}"
+    said = f"a waiver of {waiver.code} {waiver.text!r}"
+    source = f"owner: {waiver.owner}; reason: {waiver.reason}"
+    places = list(dict.fromkeys(one.place for one in fitting))
     if waiver.until < today:
-        mend = "mend the place that it waives, or decide again and give it a new end; then take out what has ended"
-        expected = f"a waiver that has not ended: this one ended on {long_date(waiver.until)}"
-        return Finding("waiver", shown, line, 1, said, expected, f"{waiver.owner}: {waiver.reason}", mend)
+        said += f", ended on {long_date(waiver.until)}"
+        expected = "one that has not ended: from the day after its end it waives nothing"
+        if not places:
+            mend, also = f"take it out of {shown}: what it waived is gone", ()
+        else:
+            again = f"decide again with {waiver.owner} and write a new `until`"
+            mend = f"mend {places[0]} and take the waiver out of {shown}, or {again}"
+            also = (f"what it waived stands again: {', '.join(places)}: {CODES[waiver.code]}",)
+        return Finding("waiver", shown, line, 1, said, expected, source, mend, also=also)
     if not fitting:
         mend = f"take it out of {shown}, or correct its code, text, line or place"
-        expected = "a finding that needs it: there is none"
         return Finding(
-            "waiver", shown, line, 1, said, expected, f"{waiver.owner}: {waiver.reason}", mend, level="warning"
+            "waiver", shown, line, 1, said, "a finding that needs it: there is none", source, mend, level="warning"
         )
-    places = list(dict.fromkeys(f"{one.path}:{one.line}:{one.column}" for one in fitting))
     if len(places) > 1:
         mend = f'say which one is meant: place = "{places[0]}"'
         return Finding(
-            "waiver", shown, line, 1, said, f"one place; it fits {len(places)}", "", mend, also=tuple(places)
+            "waiver", shown, line, 1, said, f"one place; it fits {len(places)}", source, mend, also=tuple(places)
         )
     return None
 

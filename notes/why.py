@@ -1,15 +1,18 @@
 """Where a printed number comes from, and every other place that prints it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from textwrap import shorten
 
 from campaign.notes.errors import UsageError
 from campaign.notes.explain import explain
+from campaign.notes.lines import line_column
 from campaign.notes.paths import Part
+from campaign.notes.quote import COMMA
 from campaign.notes.sources import load
-from campaign.notes.standing import Standing, at_place, nearest_to, of_value, printed_as, standing_in
-from campaign.notes.terminal import USUAL, Line, grid, wrapped
+from campaign.notes.standing import Standing, at_place, nearest_to, of_value, printed_as, standing_in, with_word
+from campaign.notes.terminal import USUAL, wrapped
 
 _PLACE = re.compile(r"(?P<part>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
 MOST = 40
@@ -17,88 +20,105 @@ MOST = 40
 
 
 def parse_target(said: str) -> tuple[str, int | None, int | None]:
-    """Part, line and column of `part-5:41:17`; the last two None for a bare part."""
+    """Part, line and column of `part-5:41:17` or parts/part-5/post.md:41:17; the last two None for a bare part."""
     found = _PLACE.fullmatch(said)
     if not found:
         return said, None, None
     return found["part"], int(found["line"]), int(found["column"]) if found["column"] else None
 
 
-def why(part: Part, text: str | None, line: int | None = None, column: int | None = None, depth: int = 1) -> list[str]:
-    """Lines, at most 100 columns wide, that explain a number by its text or by its place in post.md.
+def why(
+    part: Part, text: str | None, line: int | None = None, column: int | None = None, depth: int = 1, width: int = USUAL
+) -> list[str]:
+    """Lines, at most `width` columns wide, that explain a number or word by its text or by its place in post.md.
 
-    Where several sources print it, they are listed, each with the place to ask for; `depth` says how far what a
+    Where several sources print it, they are listed, each with its places to ask for; `depth` says how far what a
     number is computed from is followed. Raises UsageError where nothing of the kind stands there.
     """
     sources = load(part)
-    everything = standing_in(part, sources.names)
+    decimal = sources.readings.decimal
+    everything = standing_in(part, sources.names, decimal)
     remark = ""
     if line is not None:
         chosen = at_place(everything, line, column)
     else:
-        asked = text or ""
-        chosen = printed_as(everything, asked)
-        if not chosen and (chosen := of_value(everything, asked)):
-            printed = ", ".join(dict.fromkeys(one.text for one in chosen))
-            remark = f"{asked!r} is not printed so; the same value is printed as {printed}"
-        # a number that also stands in a date or a name is most likely not meant there
-        if any(one.place for one in chosen) and line is None:
-            chosen = [one for one in chosen if one.place or (one.token and one.token.role in ("number", "word"))]
+        chosen, remark = _meant(everything, text or "", decimal)
     if not chosen:
-        raise UsageError(_nothing(part, everything, text, line, column))
+        raise UsageError(_nothing(part, everything, text, line, column, decimal))
     by_source: dict[tuple[str, str], list[Standing]] = {}
     for one in chosen:
         by_source.setdefault(one.source, []).append(one)
-    said = wrapped(remark, USUAL) if remark else []
+    said = wrapped(remark, width) if remark else []
     if len(by_source) > 1:
-        return [*said, *_candidates(part, chosen, text, line)]
+        asked = f"{text!r} stands in" if line is None else f"line {line} of {part.name} prints"
+        return [*said, *_candidates(by_source, asked, "places" if line is None else "things", width)]
     here = chosen[0]
     same = [one for one in everything if one.source == here.source]
-    return [*said, *explain(sources, here, same, depth)]
+    return [*said, *explain(sources, here, same, depth, width)]
 
 
-def _candidates(part: Part, chosen: Sequence[Standing], text: str | None, line: int | None) -> Iterator[str]:
-    """The places that may be meant, each with its address, the words around it and its source."""
-    many = len({one.source for one in chosen})
-    asked = f"{text!r} stands in" if line is None else f"line {line} of {part.name} prints"
-    what = "places" if line is None else "things"
-    yield f"{asked} {len(chosen)} {what}, from {many} sources:"
+def _meant(everything: Sequence[Standing], asked: str, decimal: str) -> tuple[list[Standing], str]:
+    """What a person means who typed `asked`, and a remark where it is not printed so."""
+    chosen, remark = printed_as(everything, asked, decimal), ""
+    typed = [asked, asked.translate(COMMA)] if decimal == "," else [asked]
+    for said in typed if not chosen else ():
+        chosen = chosen or printed_as(everything, said, decimal) or of_value(everything, said, decimal)
+    if chosen and not printed_as(everything, asked, decimal):
+        printed = ", ".join(dict.fromkeys(one.text for one in chosen))
+        remark = f"{asked!r} is not printed so; the same value is printed as {printed}"
+    if not chosen and (chosen := with_word(everything, asked)):
+        printed = ", ".join(dict.fromkeys(repr(" ".join(one.text.split())) for one in chosen[:3]))
+        remark = f"{asked!r} is printed as part of {printed}"
+    # a number that also stands in a date or a name is most likely not meant there
+    if any(one.place for one in chosen):
+        chosen = [one for one in chosen if one.place or (one.token and one.token.role in ("number", "word"))]
+    return chosen, remark
+
+
+def _candidates(
+    by_source: Mapping[tuple[str, str], Sequence[Standing]], asked: str, what: str, width: int
+) -> Iterator[str]:
+    """Each source that may be meant, with its places below it: where, and the words around it."""
+    places = [one for found in by_source.values() for one in found]
+    yield f"{asked} {len(places)} {what}, from {len(by_source)} sources:"
+    address = max(len(one.address) for one in places)
+    left = MOST
+    for (kind, source), found in by_source.items():
+        if not left:
+            break
+        bound = f"{kind} {source}" if found[0].place else kind if kind in ("structure", "name") else f"{kind}, unbound"
+        yield ""
+        yield from wrapped(bound, width, "", "  ")
+        for one in found[:left]:
+            yield f"  {one.address.ljust(address)}  {_narrowed(one.around, max(width - address - 4, NARROW))}"
+        left = max(0, left - len(found))
+    if len(places) > MOST:
+        yield f"and {len(places) - MOST} more"
     yield ""
-    rows = []
-    for one in chosen[:MOST]:
-        kind, source = one.source
-        bound = f"{kind} {source}" if one.place else kind if kind in ("structure", "name") else f"{kind}, unbound"
-        rows.append(Line((one.address, _narrowed(one.around), _short(bound))))
-    yield from grid(("place", "words", "source"), rows, USUAL).split("\n")
-    if len(chosen) > MOST:
-        yield f"and {len(chosen) - MOST} more"
-    yield ""
-    yield f"To see one: notes why {chosen[0].address}"
+    yield f"To see one: notes why {places[0].address}"
 
 
-WORDS, SOURCE = 46, 30
-"""The widths of the columns of a list of candidates."""
+NARROW = 24
+"""As many columns the words around a candidate have at least."""
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= SOURCE else text[: SOURCE - 1] + "…"
-
-
-def _narrowed(around: str) -> str:
+def _narrowed(around: str, width: int) -> str:
     """The words nearest to what stands in brackets."""
     start, end = around.find("["), around.rfind("]") + 1
     before, middle, after = around[:start], around[start:end], around[end:]
-    while len(before + middle + after) > WORDS and (before or after):
+    while len(before + middle + after) > width and (before or after):
         if len(before) >= len(after):
             rest = before.removeprefix("… ").partition(" ")[2]
             before = f"… {rest}" if rest else ""
         else:
             rest = after.removesuffix(" …").rpartition(" ")[0]
             after = f"{rest} …" if rest else ""
-    return f"{before}{middle}{after}"
+    return shorten(f"{before}{middle}{after}", width, placeholder=" …]")
 
 
-def _nothing(part: Part, everything: Sequence[Standing], text: str | None, line: int | None, column: int | None) -> str:
+def _nothing(
+    part: Part, everything: Sequence[Standing], text: str | None, line: int | None, column: int | None, decimal: str
+) -> str:
     where = part.show(part.post)
     lists = f"`notes read {part.name}` lists the readings."
     if line is not None:
@@ -110,7 +130,7 @@ def _nothing(part: Part, everything: Sequence[Standing], text: str | None, line:
                 f"The nearest on this line is {near.text!r}: `notes why {near.address}`."
             )
         lines = sorted({one.line for one in everything if one.place}, key=lambda other: abs(other - line))
-        near_by = f" The nearest line with one is {lines[0]}: `notes why {part.name}:{lines[0]}`." if lines else ""
+        near_by = f" The nearest line with one is {lines[0]}: `notes why {where}:{lines[0]}`." if lines else ""
         return f"{where}:{line}: no number and no bound word stands on this line; expected one.{near_by}"
     asked = text or ""
     inside = [
@@ -120,10 +140,17 @@ def _nothing(part: Part, everything: Sequence[Standing], text: str | None, line:
         said = ", ".join(f"{one.text!r} ({one.address})" for one in inside[:3])
         whole = f"expected the whole. Name it: `notes why {inside[0].address}`."
         return f"{where}: {asked!r} is printed as part of {said} only; {whole}"
-    near = nearest_to(everything, asked)
+    near = nearest_to(everything, asked, decimal)
     if near:
         said = ", ".join(f"{one.text} ({one.address})" for one in near)
         return f"{where}: {asked!r} is not printed there; expected a number as it is printed. The nearest are {said}."
+    loose = re.search(rf"(?<!\w){re.escape(asked)}(?!\w)", part.post.read_text(encoding="utf-8", errors="replace"))
+    if asked and loose:
+        at = line_column(loose.string, loose.start())
+        return (
+            f"{where}: {asked!r} stands at {at[0]}:{at[1]} and is neither a number nor a word that a quote or a claim "
+            f"prints; expected one of these. {lists}"
+        )
     words = {one.text.casefold(): one for one in everything if one.place}
     alike = [words[word] for word in get_close_matches(asked.casefold(), words, 3, 0.6)]
     said = " Alike are " + ", ".join(f"{one.text!r} ({one.address})" for one in alike) + "." if alike else ""

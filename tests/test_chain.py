@@ -9,7 +9,7 @@ import pytest
 from tests.campaigns import TriedCampaign, published_campaign
 
 from campaign.notes.building import adopt_chain, show_chain
-from campaign.notes.chain import chain_file, check_chain, extend, not_adopted, read_chain
+from campaign.notes.chain import chain_file, check_anchor, check_chain, extend, head_of, not_adopted, read_chain
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory
 from campaign.notes.seal import Problem
@@ -225,3 +225,63 @@ def test_chain_with_crlf_line_ends_is_as_it_was(campaign):
     campaign.notes(*CORRECT)
     file(campaign).write_bytes(file(campaign).read_bytes().replace(b"\n", b"\r\n"))
     assert problems(campaign) == []
+
+
+def head(campaign: TriedCampaign) -> str:
+    """The hash that a person keeps elsewhere."""
+    found = head_of(campaign.part.campaign, campaign.repo)
+    assert found is not None
+    return found.sha256
+
+
+def begin_anew(campaign: TriedCampaign) -> None:
+    """Nothing; the repository then has one commit, which holds what lies there, and no other history."""
+    shutil.rmtree(campaign.root / ".git")
+    campaign.git("init", "--quiet", "--initial-branch=main")
+    campaign.commit_all("Begin")
+
+
+def test_head_is_printed_with_its_commit(campaign):
+    """The last lines give the one hash to keep elsewhere, the commit that holds it, and how to use it."""
+    said = campaign.notes("chain").stdout
+    commit = campaign.git("log", "-1", "--format=%H", "--", "parts/chain.toml")
+    assert f"head {head(campaign)}  (link 1, in commit {commit[:12]})" in said
+    assert f"notes chain --anchor {head(campaign)}" in said
+
+
+def test_anchor_holds_while_links_are_added(campaign):
+    """A head that was kept stays one of the links, however many follow."""
+    kept = head(campaign)
+    campaign.notes(*CORRECT)
+    assert head(campaign) != kept
+    for anchor in (kept, head(campaign), kept[:16], kept.upper()):
+        campaign.notes("chain", "--anchor", anchor)
+
+
+def test_history_rewritten_as_a_whole_is_found_by_its_anchor(campaign):
+    """Where files, records, chain and commits were all made anew, only the head that was kept elsewhere tells."""
+    kept = head(campaign)
+    for name in ("published.toml", "../chain.toml"):
+        (campaign.part.folder / name).unlink()
+    campaign.change("about people", "about dogs", "post.md.j2")
+    begin_anew(campaign)
+    campaign.notes("build", "1")
+    campaign.commit_all("Build it anew")
+    campaign.notes("publish", "1")
+    campaign.notes("chain")
+    said = campaign.notes("chain", "--anchor", kept, exit=1).stdout
+    assert f"parts/chain.toml: anchor-lost: found 1 link, none of them with the sha256 {kept[:16]}" in said
+
+
+def test_history_that_lost_the_commits_of_its_records_is_found(campaign):
+    """Records that name commits of another history make the command fail by itself."""
+    begin_anew(campaign)
+    assert codes(campaign) == []
+    assert "published.toml: " in campaign.notes("chain", exit=1).stdout
+
+
+@pytest.mark.parametrize("anchor", ["", "12ab", "x" * 64, "0" * 65])
+def test_anchor_that_is_no_hash_is_refused(campaign, anchor):
+    """A slip in the anchor is wrong use, not a finding."""
+    with pytest.raises(UsageError, match=r"--anchor: found .*; expected the head that `notes chain` prints"):
+        check_anchor(campaign.part.campaign, anchor)

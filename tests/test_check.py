@@ -5,9 +5,12 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.campaigns import PLAN, TriedCampaign, built_campaign, empty_campaign, findings, rows_csv
+
+from campaign.notes.findings import FORMATS
 
 ROWS, DRAWS, TASKS = "data/rows.csv", "data/draws.csv", "data/tasks.csv"
 
@@ -21,14 +24,58 @@ def told(campaign: TriedCampaign) -> list[dict[str, str]]:
     return findings(campaign.notes("check", "1", exit=1).stdout)
 
 
+def in_json(campaign: TriedCampaign) -> list[dict[str, Any]]:
+    """The findings of part-1, those that follow from others with them."""
+    return json.loads(campaign.notes("check", "1", "--format", "json", exit=1).stdout.split("\n")[0])["findings"]
+
+
+def run_mend(campaign: TriedCampaign, finding: dict[str, Any]) -> None:
+    """Nothing; the git command in the finding's mend has run then, and names its file alone."""
+    command = re.search(r"git (checkout \S+ -- [^`,(]+)", finding["mend"])
+    assert command and command[1].split()[3:] == [finding["path"]]
+    campaign.git(*command[1].split())
+
+
 # Data and built files
 
 
 def test_draw_changed_by_a_millisecond_turns_the_check_red(campaign):
     """The file that changed, the reading and the place in the text are told."""
     campaign.change_cell(DRAWS, 3, "step_time_ms", lambda said: f"{float(said) + 1:.3f}")
-    paths = {one["path"] for one in told(campaign)}
+    found = in_json(campaign)
+    paths = {one["path"] for one in found}
     assert {"parts/part-1/data/draws.csv", "parts/part-1/readings.json", "parts/part-1/post.md"} <= paths
+    first = found[0]
+    assert (first["path"], first["line"], first["code"]) == ("parts/part-1/data/draws.csv", 5, "stale")
+
+
+def test_changed_data_have_one_mend(campaign):
+    """What follows from a changed file names it, and is mended with it: the command names that file alone."""
+    campaign.commit_all("Before")
+    campaign.change_cell(DRAWS, 3, "step_time_ms", lambda said: f"{float(said) + 1:.3f}")
+    first, *others = in_json(campaign)
+    followed = [one for one in others if one["cause"]]
+    assert {one["mend"] for one in followed} == {first["mend"]} and len(followed) > 3
+    assert {one["cause"] for one in followed} == {f"stale at {first['path']}:{first['line']}:{first['column']}"}
+    run_mend(campaign, first)
+    campaign.notes("check", "1")
+
+
+def test_committed_change_of_data_is_brought_back_from_its_commit(campaign):
+    """Where HEAD has the changed data too, the command names the commit that had those of the build."""
+    campaign.commit_all("Before")
+    campaign.change_cell(DRAWS, 3, "step_time_ms", lambda said: f"{float(said) + 1:.3f}")
+    campaign.commit_all("Tidy up")
+    run_mend(campaign, in_json(campaign)[0])
+    campaign.notes("check", "1")
+
+
+def test_edited_text_beside_changed_data_is_told_apart(campaign):
+    """A typed fact in the text does not follow from data."""
+    campaign.change_cell(DRAWS, 3, "step_time_ms", lambda said: f"{float(said) + 1:.3f}")
+    campaign.change("saves 0.300", "saves 0.777")
+    (typed,) = [one for one in in_json(campaign) if one["said"] == "0.777"]
+    assert (typed["code"], typed["cause"], typed["mend"]) == ("changed", "", "notes build part-1")
 
 
 def test_check_writes_nothing(campaign):
@@ -195,6 +242,45 @@ def test_without_a_name_every_part_is_checked(two):
     """`notes check` goes through all parts in order."""
     lines = two.notes("check").stdout.splitlines()
     assert [line.split(":")[0] for line in lines if "findings" in line] == ["part-1", "part-2"]
+
+
+def test_part_that_cannot_be_read_is_in_every_format(two):
+    """What a program reads names each part, also one without a check, and the exit code stays."""
+    two.write("data/draws.csv", "row,draw\n")
+    for form in FORMATS:
+        shown = two.notes("check", "--format", form, exit=2).stdout
+        assert "part-1" in shown and "parts/part-1/data/draws.csv" in shown and "part-2" in shown, form
+
+
+def test_parts_of_which_none_can_be_read_are_in_every_format(two):
+    """Neither is the output empty where no part could be checked."""
+    (two.root / "campaign.toml").write_text("names = 3\n")
+    for form in FORMATS:
+        result = two.notes("check", "--format", form, exit=2)
+        assert "part-1" in result.stdout and "part-2" in result.stdout and "no findings" not in result.stdout, form
+    assert result.stderr.count("\n") == 1  # one fault, told once
+
+
+def test_folder_in_place_of_a_file_stops_no_other_part(two):
+    """What the system does not let be read is told like other bad input."""
+    (two.part.data / "draws.csv").unlink()
+    (two.part.data / "draws.csv").mkdir()
+    result = two.notes("check", exit=2)
+    assert "parts/part-1/data/draws.csv: " in result.stderr and "part-2: no findings" in result.stdout
+
+
+def test_chain_that_cannot_be_read_is_in_every_format(two):
+    """A damaged chain is one more thing that was not checked, beside the parts that were."""
+    (two.root / "parts" / "chain.toml").write_text("link = 3\n")
+    for form in FORMATS:
+        shown = two.notes("check", "--format", form, exit=2).stdout
+        assert "chain" in shown and "part-2" in shown, form
+
+
+def test_self_test_leaves_a_document_whole(campaign):
+    """What a self-test prints stands outside of a document."""
+    shown = campaign.notes("check", "1", "--format", "sarif", "--selftest", "--sample", "1", exit=None)
+    assert json.loads(shown.stdout)["version"] == "2.1.0" and "part-1" in shown.stderr
 
 
 def test_findings_of_one_part_come_before_the_doubts_about_another(two):

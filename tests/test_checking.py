@@ -360,6 +360,73 @@ def test_missing_object_counts(tried, checks):
     assert "part-1" in checks
 
 
+def borrowing(tried: TriedCampaign, tmp_path: Path) -> Path:
+    """The folder from which the campaign's repository borrows all its objects now."""
+    own = tried.root / ".git" / "objects"
+    store = tmp_path / "store"
+    shutil.move(own, store)
+    (own / "info").mkdir(parents=True)
+    (own / "pack").mkdir()
+    (own / "info" / "alternates").write_text(f"{store}\n")
+    return store
+
+
+def test_missing_object_of_a_borrowed_store_counts(tried, checks, tmp_path):
+    """A clone made with --shared has its objects elsewhere; what happens there counts as well."""
+    store = borrowing(tried, tmp_path)
+    same(tried)
+    checks.clear()
+    blob = next(line for line in tried.part.published.read_text().splitlines() if "post_blob" in line).split('"')[1]
+    (store / blob[:2] / blob[2:]).unlink()
+    answers(tried, cache=True)
+    assert "part-1" in checks
+
+
+def test_store_that_is_borrowed_from_through_another_counts(tried, tmp_path):
+    """A store may itself borrow, by a path from its own folder, and two may borrow from each other."""
+    store = borrowing(tried, tmp_path)
+    further = tmp_path / "further"
+    (further / "ab").mkdir(parents=True)
+    (further / "info").mkdir()
+    (further / "info" / "alternates").write_text(f"{store}\n")
+    (store / "info").mkdir(exist_ok=True)
+    (store / "info" / "alternates").write_text("../further\n# a comment\n")
+    before = keys.git_state(tried.root)
+    assert keys.git_state(tried.root) == before
+    (further / "ab" / ("0" * 38)).write_text("")
+    assert keys.git_state(tried.root) != before
+
+
+def test_work_tree_beside_another_shares_its_git(tried, tmp_path):
+    """In a linked work tree the same objects and refs count, and its own HEAD."""
+    tried.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"))
+    linked = tmp_path / "linked"
+    before, here = keys.git_state(linked), keys.git_state(tried.root)
+    tried.commit_all("Nothing")
+    assert keys.git_state(linked) != before and keys.git_state(tried.root) != here
+
+
+def test_packed_refs_count(tried):
+    """A ref that is only in packed-refs is a ref."""
+    tried.git("branch", "other")
+    tried.git("pack-refs", "--all")
+    before = keys.git_state(tried.root)
+    packed = tried.root / ".git" / "packed-refs"
+    packed.write_text(re.sub(r".* refs/heads/other\n", "", packed.read_text()))
+    assert keys.git_state(tried.root) != before
+
+
+def test_settings_of_the_user_count(tried, tmp_path, monkeypatch):
+    """What git is told outside of the repository, about line ends say, counts as well."""
+    before = keys.git_state(tried.root)
+    settings = tmp_path / "settings"
+    settings.write_text("[core]\n\tautocrlf = true\n")
+    tried.git("config", "include.path", str(settings))
+    included = keys.git_state(tried.root)
+    settings.write_text("[core]\n\tautocrlf = false\n")
+    assert len({repr(state) for state in (before, included, keys.git_state(tried.root))}) == 3
+
+
 def test_commit_counts(tried, checks):
     """What was committed since may have changed the history of a file."""
     answers(tried, cache=True)

@@ -221,6 +221,14 @@ def test_column_counts_after_what_was_inserted_before(bare):
     assert [line[int(one["column"]) - 1 :].split()[0] for one in told] == ["twenty-five", "8,873"]
 
 
+def test_sentence_put_in_is_told_where_it_begins(campaign):
+    """A number in a new line is told on that line, not at the end of the one before."""
+    campaign.change("nothing here is about people.", "nothing here is about people.\nIt took 77 hours.")
+    (one,) = [one for one in found(campaign) if one["code"] == "unbound"]
+    line = campaign.text().split("\n")[int(one["line"]) - 1]
+    assert (line, one["column"], one["said"]) == ("It took 77 hours.", "1", "'It took 77 hours.'")
+
+
 def test_mending_command_mends(campaign):
     """What a finding of a draft names as the command that mends it does so."""
     campaign.change("saves 0.300", "saves 0.301")

@@ -1,5 +1,6 @@
 """Derived numbers: what a reader computes from the printed numbers is what is printed, or is told calmly."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -39,12 +40,13 @@ MEANS["relative"] = number("relative", 15.2, formula="100 × (1 − row mean of 
 READINGS = Readings({one.id: one for one in (SCAN, INDEX, SAVED, DRAW, TASKS, EACH, BAR, HALF)} | MEANS, "part-1")
 
 
-def found(template: str, becomes: tuple[str, str] = ("", "")) -> list:
+def found(template: str, becomes: tuple[str, str] = ("", ""), readings: Readings = READINGS) -> list:
     """The findings in the body that a template gives, in which one text has become another."""
-    ledger = render(template, "post.md.j2", READINGS, {}, lambda name: None)
-    part = SimpleNamespace(show=lambda path: "parts/part-1/post.md", post=None)
+    ledger = render(template, "post.md.j2", readings, {}, lambda name: None)
+    folder = Path("parts/part-1")
+    part = SimpleNamespace(show=Path.as_posix, folder=folder, post=folder / "post.md")
     post = Post("", ledger.body().replace(*becomes), "")
-    return list(derived(part, post, ledger, SimpleNamespace(readings=READINGS)))
+    return list(derived(part, post, ledger, SimpleNamespace(readings=readings)))
 
 
 def test_a_difference_that_its_printed_numbers_do_not_give_is_a_warning():
@@ -110,3 +112,18 @@ def test_a_number_changed_by_hand_cannot_follow():
     (one,) = found('{{ q("draw") }} over {{ q("tasks", "word") }}\nis {{ q("each") }}\n', ("34.77", "35.77"))
     assert one.said == "35.77"
     assert one.also[-1] == "no rounding of the printed numbers gives it: they were not computed from one another"
+
+
+def test_what_is_told_has_the_decimal_mark_of_the_prose():
+    """A campaign with decimal commas reads commas in every number of a finding."""
+    readings = Readings({name: READINGS[name] for name in READINGS}, "part-1", decimal=",")
+    (one,) = found('{{ q("scan") }} und {{ q("index") }}: {{ q("saved") }} ms.', readings=readings)
+    assert (one.said, one.expected) == ("−0,021", "−0,020")
+    assert one.also[-1] == "the unrounded values give −0,02054, which is printed as −0,021"
+    assert one.also[0].startswith("from scan = 0,066 at ")
+
+
+def test_a_rounding_that_is_meant_can_be_waived():
+    """The finding names the file and the keys of the waiver that lets it stand."""
+    (one,) = found('{{ q("scan") }} and {{ q("index") }}: {{ q("saved") }} ms.')
+    assert 'parts/part-1/waivers.toml: a [[waiver]] with code = "derived", text = "−0.021"' in one.mend

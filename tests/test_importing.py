@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.campaigns import PARTS, built_campaign, empty_campaign
+from tests.campaigns import PARTS, built_campaign, empty_campaign, notes
 
 from campaign.analysis.readings import Reading, Readings
 from campaign.kernels.errors import CampaignError
@@ -214,7 +214,7 @@ def test_a_number_that_its_place_explains_is_bound():
     found = imported("The saving is 0.300 ms a verify step.\n", small_sources())
     assert found.template == 'The saving is {{ q("saving") }} ms a verify step.\n'
     assert [item.outcome for item in found.items] == ["bound"]
-    assert found.items[0].why == "in its own format; unit ms; words: sav"
+    assert found.items[0].why == "in its own format; unit ms; words: sav; every word of its id stands there"
 
 
 def test_an_interval_is_bound_by_its_ends():
@@ -258,15 +258,16 @@ def test_another_unit_is_never_bound():
 def test_another_sign_is_another_number():
     """The sign belongs to the characters: a reading of the other sign is no candidate."""
     (item,) = imported("The saving is −0.300 ms a verify step.\n", small_sources()).items
-    assert (item.outcome, item.proposal.split(" (")[0]) == ("decide", "change")
+    assert (item.outcome, item.proposal.split(" (")[0]) == ("decide", '{{ q("change", ".3f") }}')
 
 
 def test_an_unclear_number_lists_its_candidates():
     """The text stays, with a comment that renders to nothing and names what there is to choose from."""
     found = imported("There were four of them.\n", small_sources())
     assert found.rendered() == "There were four of them.\n"
-    assert re.search(r"four\{# decide: four: rows\.n \(\d+%.*?\) .*#\} of", found.template)
+    assert re.search(r'four\{# decide: four: \{\{ q\("rows\.n", "word"\) \}\} \(\d+%.*\) #\} of', found.template)
     assert outcomes(found) == [("four", "decide")]
+    assert re.fullmatch(r"rows\.n fits best, and not well enough: \d+% of the 85% that it needs", found.items[0].why)
 
 
 def test_a_typed_minus_becomes_the_sign_that_quotes_print():
@@ -295,11 +296,19 @@ def test_readings_that_are_computed_from_each_other_are_left_to_a_person():
     """A minimum equals one of its operands: no value can tell which of them is meant."""
     lower = Reading("end.low", 0.2151, "ms", ".3f")
     least = Reading("decide.least", 0.2151, "ms", ".3f", formula="min(end.low)", operands=(("end.low", 0.2151),))
-    (item,) = imported("The end is as low as 0.215 ms.\n", with_readings(lower, least)).items
+    (item,) = imported("It is 0.215 ms.\n", with_readings(lower, least)).items
     assert (item.outcome, item.why) == (
         "decide",
         "another reading is computed as end.low is: their values are the same",
     )
+
+
+def test_words_tell_readings_apart_that_are_computed_from_each_other():
+    """Where the words of one alone stand beside the number it is that one."""
+    lower = Reading("end.low", 0.2151, "ms", ".3f")
+    least = Reading("decide.least", 0.2151, "ms", ".3f", formula="min(end.low)", operands=(("end.low", 0.2151),))
+    (item,) = imported("The end is as low as 0.215 ms.\n", with_readings(lower, least)).items
+    assert (item.outcome, item.proposal) == ("bound", '{{ q("end.low") }}')
 
 
 @pytest.mark.parametrize("text", ["The change is `-0.30` ms.\n", "The change is $-0.30$ ms.\n"])
@@ -343,9 +352,9 @@ def committed(name):
     return load(part), read_kept(part)[1]
 
 
-@pytest.mark.parametrize(("name", "least"), [("part-4", 2), ("part-5", 50), ("part-7", 20), ("part-8", 20)])
+@pytest.mark.parametrize(("name", "least"), [("part-4", 2), ("part-5", 85), ("part-7", 35), ("part-8", 40)])
 def test_proposals_for_committed_posts_are_those_of_their_ledgers(name, least):
-    """Of the numbers that are bound at all, at least 98 in 100 are bound to what the post's author bound them to."""
+    """What is bound is bound to what the post's author bound it to; one number stands in words that a text prints."""
     sources, ledger = committed(name)
     found = imported(ledger.body(), sources)
     assert found.rendered() == ledger.body()
@@ -357,14 +366,19 @@ def test_proposals_for_committed_posts_are_those_of_their_ledgers(name, least):
     bound = [item for item in found.items if item.outcome == "bound"]
     right = [item for item in bound if f'q("{places.get((item.line, item.column))}"' in item.proposal]
     assert len(bound) >= least
-    assert len(right) >= 0.98 * len(bound)
+    assert len(right) >= len(bound) - 1
 
 
 def test_foreign_data_bind_next_to_nothing():
-    """The numbers of one part against the readings of another: a common level of intervals may be bound, no more."""
+    """The numbers of one part against the readings of another: only what both say of the benchmark they share."""
     sources, _ = committed("part-8")
     found = imported(committed("part-5")[1].body(), sources)
-    assert {item.text for item in found.items if item.outcome == "bound"} <= {"95 %"}
+    bound = {(item.text, item.proposal) for item in found.items if item.outcome == "bound"}
+    assert bound <= {
+        ("95 %", '{{ q("interval.level") }}'),
+        ("one", '{{ q("starts.per_row", "word") }}'),
+        ("three", '{{ q("draws.per_row", "word") }}'),
+    }
 
 
 # What a person reads
@@ -374,15 +388,18 @@ def test_the_summary_counts_everything():
     """Bound, proposed, to decide, structure, comparing words and names."""
     text = "The saving is 0.300 ms a verify step, 7.7 s on an H100; all four of them on 2026-11-06.\n"
     assert summary(imported(text, small_sources())) == (
-        "old.md: 4 numbers: 1 bound to readings, 1 proposed as 1 fact without a source, 1 to decide, 1 structure; "
-        "1 comparing word to decide; 0 declared names, 1 proposed (H100)"
+        "old.md: 4 numbers: 1 bound to readings, 1 proposed as 1 fact, 1 of them without a source, 1 to decide, "
+        "1 structure; 1 comparing word to decide; 0 declared names, 1 proposed (H100)"
     )
 
 
 def test_the_report_has_a_line_for_each():
     """Place, text, outcome, proposal and the reasons in words."""
     lines = report(imported("The saving is 0.300 ms a verify step.\n", small_sources())).splitlines()
-    assert lines[-1] == ("old.md:1:15: '0.300 ms': bound: {{ q(\"saving\") }} (in its own format; unit ms; words: sav)")
+    assert lines[-1] == (
+        "old.md:1:15: '0.300 ms': bound: {{ q(\"saving\") }} (in its own format; unit ms; words: sav; "
+        "every word of its id stands there)"
+    )
 
 
 # What is written
@@ -398,9 +415,9 @@ OLD = "# An old post\n\nThe cap was 500 W on two H100 cards, and W01 took 1e-5 o
 
 
 def test_an_imported_part_is_refused_until_its_facts_have_sources(campaign):
-    """An empty source passes nowhere: reading the part names the first fact that lacks one."""
+    """An empty source passes nowhere: reading the part names the fact that lacks one."""
     write_import(campaign, "3", imported(OLD, names=["W01"]), DAY)
-    with pytest.raises(CampaignError, match=r"parts/part-3/facts.toml: facts.cap.source: found ''"):
+    with pytest.raises(CampaignError, match=r"parts/part-3/facts.toml:.*cap.*source"):
         load(campaign.part("3"))
 
 
@@ -476,3 +493,80 @@ def test_an_old_post_that_is_no_text_is_refused(tmp_path):
         read_old(tmp_path / "old.md")
     with pytest.raises(UsageError, match=r"none.md: cannot be read"):
         read_old(tmp_path / "none.md")
+
+
+# What is obvious
+
+
+def test_a_setting_that_the_run_holds_is_its_source():
+    """A number beside all the words of a key that holds its value gets that key as its source."""
+    run = {"sampling": {"temperature": 0.7}, "power_cap_w": 350, "cards": 2}
+    sources = replace(small_sources(), data=replace(small_sources().data, run=run))
+    found = imported("It was sampled at a temperature of 0.7, with a power cap of 350 W and 350 others.\n", sources)
+    assert [(stub.value, stub.source) for stub in found.facts] == [
+        (0.7, "data/run.json: sampling.temperature"),
+        (350, "data/run.json: power_cap_w"),
+        (350, ""),
+    ]
+    assert [item.outcome for item in found.items] == ["fact"] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Of the tasks 12 of 16 passed, which is 75 %.",
+        "It fell from 40 ms to 30 ms, by 25%.",
+        "It takes 30 ms in place of 60 ms, so it is 2.0× as fast.",
+    ],
+)
+def test_a_number_that_those_beside_it_give_is_derived(text):
+    """A share of a count, a change and a ratio name the numbers that they follow from."""
+    found = imported(f"{text}\n")
+    first, second, last = found.facts
+    assert last.source.startswith("derived from the numbers beside it: ")
+    assert first.id in last.source and second.id in last.source
+    assert not first.source and not second.source
+    assert " gives it" in found.items[-1].why
+
+
+@pytest.mark.parametrize("text", ["Of them 12 of 16 passed, which is 74 %.", "A share of 75 % passed."])
+def test_a_percentage_that_nothing_gives_says_so(text):
+    """Where no numbers beside it give it, or others do, a person is told why it is left to him."""
+    found = imported(f"{text}\n")
+    assert not found.facts[-1].source
+    assert "no count with its total, and no two numbers of one unit, beside it give it" in found.items[-1].why
+
+
+def test_a_number_without_a_reading_names_the_nearest():
+    """What a person looks at first is the reading of the same unit with the nearest value."""
+    (item,) = imported("It was 0.31 s, or 0.33 ms a step.\n", small_sources()).items[1:]
+    assert (item.outcome, item.why.split(",")[0]) == ("fact", "no reading prints it; the nearest are saving = 0.300")
+
+
+def test_equal_value_and_unit_alone_bind_nothing():
+    """A percentage of two digits with no word of its reading beside it is left to a person."""
+    reading = Reading("power.share.most", 37.0, "%", ".0f")
+    (item,) = imported("Prices rose by 37 % in a year.\n", with_readings(reading)).items
+    assert item.outcome in ("decide", "fact")
+
+
+def test_digits_inside_code_bind_nothing():
+    """A part of an expression in code is a part of a name."""
+    reading = Reading("std", 32, "", "d")
+    (item,) = imported("The data are `std + 32 std` here.\n", with_readings(reading)).items
+    assert item.outcome in ("decide", "fact")
+
+
+def test_next_steps_name_every_open_place(campaign, monkeypatch):
+    """The command ends with what to do: all facts without a source and all numbers to decide by file and line."""
+    monkeypatch.chdir(campaign.root)
+    (campaign.root / "old.md").write_text(OLD + "\nIt took 1**2**3 ms.\n")
+    said = notes("import", "old.md", "--as", "3").stdout
+    facts = campaign.part("3").facts.read_text().split("\n")
+    lines = [str(n) for n, line in enumerate(facts, 1) if line == 'source = ""']
+    assert len(lines) == 4
+    assert f"  1. parts/part-3/facts.toml:{lines[0]}: 4 facts lack a source, on lines {', '.join(lines)}: say" in said
+    assert (
+        "  2. parts/part-3/post.md.j2:5: settle each comment {# decide … #}, on line 5: a quote for the number" in said
+    )
+    assert said.rstrip().endswith("3. notes build part-3, then notes check part-3")

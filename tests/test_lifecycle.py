@@ -489,11 +489,11 @@ def test_correction_of_a_number_with_changed_data(campaign):
 def test_number_that_a_correction_mends_is_a_warning(campaign):
     """Where an entry says what recomputation gives now, the old numbers in the body are no errors any more."""
     mended(campaign, exit=2)
-    before = {one["said"] for one in findings(campaign.notes("check", "1", exit=1).stdout)}
+    before = campaign.notes("check", "1", exit=1).stdout
     campaign.git("checkout", "--", "parts/part-1/data")
     mended(campaign, *ACKNOWLEDGED)
     told = {one["said"]: one for one in findings(campaign.notes("check", "1", "--notes").stdout)}
-    assert "'0.300'" in before and "correction 1 says so" in told["'0.300'"]["mend"]
+    assert "said '0.300'" in before and "correction 1 says so" in told["'0.300'"]["mend"]
     assert told["'0.300'"]["level"] == "warning" and told["'−0.30'"]["code"] == "since"
 
 

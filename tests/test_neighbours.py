@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.campaigns import TriedCampaign, published_campaign
+from tests.campaigns import TriedCampaign, built_campaign, published_campaign
 
 from campaign.notes.build import fill_entry
 from campaign.notes.building import correct_part
@@ -283,3 +283,45 @@ def test_files_of_a_reading_are_those_of_its_table_and_operands(campaign):
     rows = {"data/rows.csv", "data/draws.csv", "data/tasks.csv"}
     assert files_of("saving.lo", sources) == rows and files_of("verdict", sources) == rows
     assert files_of("bar", sources) == set() and files_of("gpus", sources) == set()
+
+
+def test_label_is_no_neighbour(tmp_path, monkeypatch):
+    """A word that only names something, and stands elsewhere too, asks for nothing; a number in its place does."""
+    campaign = built_campaign(tmp_path, monkeypatch)
+    facts = '[facts."day"]\nvalue = "same"\nsource = "the log"\n\n[facts."doors"]\nvalue = 3\nsource = "the log"\n'
+    campaign.write("facts.toml", f"{campaign.text('facts.toml')}\n{facts}")
+    quotes = ' on the {{ q("day") }} day, all {{ q("doors") }}'
+    campaign.change("nothing here is about people", f"nothing{quotes}, yes{quotes}", "post.md.j2")
+    campaign.notes("build", "1")
+    campaign.commit_all("Say the day twice")
+    campaign.notes("publish", "1")
+    assert found(campaign, "nothing on the same day", "nothing on another day") == []
+    (one,) = found(campaign, "nothing on the same day, all 3,", "nothing on another day, all 4,")
+    assert (one.reading, one.text, one.why) == ("doors", "3", "prints the same reading")
+
+
+def test_labels_of_another_part_are_no_neighbours(campaign):
+    """Over the same data a number of another part is a neighbour, a label or a credit in it is not."""
+    copy(campaign, "part-2")
+    told = {one.reading for one in found(campaign, says="more than that") if one.part == "part-2"}
+    assert {"saving", "row.2", "verdict", "saving > bar"} <= told
+    assert not any(name.startswith(("arm_of.", "credit.")) for name in told)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--says", "saves 7.123 ms", "says: '7.123 ms' is bound to nothing"),
+        ("--says", '{{ q("savings") }} ms', "there is no reading 'savings'"),
+        ("--because", "We counted 17 rows.", "because: '17' is bound to nothing"),
+        ("--said", "saves 0.999 ms", "the published body has “saves 0.999 ms” not at all"),
+        ("--date", "2026-11-01", "2026-11-01 is before 2026-11-06"),
+        ("--date", "2999-11-01", "2999-11-01 has not come yet"),
+    ],
+)
+def test_faults_of_an_entry_are_told_before_its_neighbours(campaign, option, text, message):
+    """A person is not asked about other places for words that could not be entered."""
+    options = {"--said": SAID, "--says": "saves more", "--because": "Seen.", "--reported-by": "A Reader"}
+    options |= {"--date": "2026-11-08", option: text}
+    told = campaign.notes("correct", "1", *(word for pair in options.items() for word in pair), exit=2).stderr
+    assert message in told and "--acknowledge" not in told

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from tests.served import DRIFT, SAVING, VERDICT, Served, draw, served, table, task
 
+from campaign.analysis.rule import declares, member_of
 from campaign.notes.same_set import same_set
 
 MEAN = {"kind": "stat", "table": "tasks", "column": "draw", "stat": "mean", "each": ["arm"], "id": "mean.{arm}"}
@@ -148,3 +149,21 @@ def test_figures_that_choose_by_the_case_itself_compare_it(tmp_path):
     part.head = part.head.replace("columns =", f"{KEY}columns =")
     part.tasks = part.draws = part.rows = part.power = []
     assert found(part) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "member"),
+    [
+        ("row.{row}", "row.0425", {"row": "0425"}),
+        ("quality.{task}.{arm}", "quality.qa_remote.rs8", {"task": "qa_remote", "arm": "rs8"}),
+        ("gain.{0}.low", "gain.512.8.low", {"0": "512.8"}),
+        ("saving", "saving", {}),
+        ("row.{row}", "row.0425.lo", None),
+        ("row.{row}", "row", None),
+        ("a.b", "axb", None),
+    ],
+)
+def test_member_of_a_declaration(declared, name, member):
+    """What stands in the braces is one part of an id; what is made for other readings takes their parts over."""
+    assert member_of(declared, name) == member
+    assert declares(declared, name) is (member is not None)

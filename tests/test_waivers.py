@@ -99,12 +99,20 @@ def test_a_note_needs_no_waiver(part):
 
 
 def test_an_ended_waiver_waives_nothing(part):
-    """The finding stands, and the waiver is an error of its own that says when it ended and how to mend it."""
+    """The finding stands, and the waiver is an error that says which one, whose it was, when it ended, what to do."""
     (kept, ended), in_force = waive(part, "# first\n\n" + WAIVER, today=date(2027, 2, 1))
     assert (kept, in_force) == (SEVEN, [])
     assert (ended.code, ended.level, ended.line) == ("waiver", "error", 3)
-    assert "ended on 31 January 2027" in ended.expected
-    assert "decide again" in ended.mend and "mend the place" in ended.mend
+    assert ended.said == "a waiver of unbound '7', ended on 31 January 2027"
+    assert ended.source.startswith("owner: Ada; reason: ")
+    assert ended.also == (f"what it waived stands again: {POST}:41:17: a number that comes from nothing",)
+    assert ended.mend.startswith(f"mend {POST}:41:17 and take the waiver out") and "decide again with Ada" in ended.mend
+
+
+def test_an_ended_waiver_of_nothing_is_to_be_taken_out(part):
+    """Where the finding is gone too, there is nothing to decide."""
+    (ended,), _ = waive(part, WAIVER, [], today=date(2027, 2, 1))
+    assert ended.level == "error" and ended.mend.startswith("take it out of parts/part-1/waivers.toml")
 
 
 @given(days=st.integers(-400, LONGEST_DAYS))

@@ -11,9 +11,12 @@ from campaign.notes.paths import Campaign
 from campaign.notes.quote import format_value
 from campaign.notes.why import why
 
+POST = "parts/part-1/post.md"
+
 
 @pytest.fixture
 def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TriedCampaign:
+    monkeypatch.setenv("COLUMNS", "100")
     return built_campaign(tmp_path, monkeypatch)
 
 
@@ -52,10 +55,13 @@ def test_value_is_told_in_full(campaign):
     assert format_value(float(value), ".3f", "") == "0.300" and f"rounding   {value} →" in said
 
 
-def test_lines_fit_a_terminal(campaign):
-    """No answer is wider than 100 columns."""
-    for asked in (["1", "0.300"], ["1", "changed"], ["1", "above"], ["1", "carries"]):
-        assert max(map(len, campaign.notes("why", *asked).stdout.splitlines())) <= 100
+@pytest.mark.parametrize(("columns", "widest"), [("80", 80), ("100", 100), ("200", 100)])
+def test_lines_fit_a_terminal(campaign, monkeypatch, columns, widest):
+    """No answer is wider than the terminal, nor than 100 columns."""
+    monkeypatch.setenv("COLUMNS", columns)
+    line, _ = place(campaign, "8,872")
+    for asked in (["1", "0.300"], ["1", "changed"], ["1", "above"], ["1", "carries"], [f"1:{line}"]):
+        assert max(map(len, campaign.notes("why", *asked).stdout.splitlines())) <= widest
 
 
 def test_place_is_explained_by_line_and_column(campaign):
@@ -73,15 +79,15 @@ def test_line_lists_what_stands_on_it(campaign):
     assert said.startswith(f"line {line} of part-1 prints 3 things, from 3 sources:")
     for source in ("reading rows.n", "reading steps", "reading change"):
         assert source in said
-    assert f"part-1:{line}:{column} " in said
+    assert f"  {POST}:{line}:{column} " in said
 
 
 def test_ambiguous_text_lists_every_candidate(campaign):
-    """A text that several sources print is listed by place, words and source, with how to ask for one."""
+    """A text that several sources print is listed by source, with its places and how to ask for one."""
     said = campaign.notes("why", "1", "changed").stdout
     assert "'changed' stands in 2 places, from 2 sources:" in said
-    first = re.search(r"^(part-1:\d+:\d+) .*\[changed\].*reading arm_of.2$", said, re.MULTILINE)
-    assert first and "reading arm_of.3" in said
+    first = re.search(rf"^reading arm_of.2\n  ({POST}:\d+:\d+)  04:15, Arm: \[changed\]$", said, re.MULTILINE)
+    assert first and "\nreading arm_of.3\n" in said
     assert f"To see one: notes why {first[1]}" in said
     assert "\nreading    arm_of.2\n" in campaign.notes("why", first[1]).stdout
 
@@ -128,7 +134,7 @@ def test_verdict_is_explained_by_its_bands(campaign):
 def test_member_of_a_family_has_its_own_record(campaign):
     """Of a family's member only the record that it was computed from is named."""
     listed = campaign.notes("why", "1", "changed").stdout
-    address = re.search(r"^(part-1:\d+:\d+) .*reading arm_of.2$", listed, re.MULTILINE)[1]
+    address = re.search(rf"^reading arm_of.2\n  ({POST}:\d+:\d+)", listed, re.MULTILINE)[1]
     said = campaign.notes("why", address).stdout
     assert re.search(r"data       row_values \(of draws, by row\): 1 of 4 records\n +row 2\n", said)
     assert "as arm_of.{row}" in said
@@ -201,9 +207,10 @@ def test_value_in_other_digits_is_found(campaign):
     [
         (
             ["1", "0.301"],
-            "'0.301' is not printed there; expected a number as it is printed. The nearest are 0.300 (part-1:",
+            "'0.301' is not printed there; expected a number as it is printed. The nearest are 0.300 (parts/part-1/",
         ),
-        (["1", "carriers"], "Alike are 'carries' (part-1:"),
+        (["1", "carriers"], "Alike are 'carries' (parts/part-1/post.md:"),
+        (["1", "people"], "is neither a number nor a word that a quote or a claim prints"),
         (["part-1:1:9999"], "no number and no bound word stands"),
         (["part-1:9999"], "no number and no bound word stands on this line; expected one. The nearest line"),
     ],
@@ -234,4 +241,67 @@ def test_part_may_be_named_with_its_folder(campaign):
 def test_part_of_a_date_is_told_with_the_whole(campaign):
     """A year that stands in a date only is told where, with the command that asks for the date."""
     said = campaign.notes("why", "1", "2026", exit=2).stderr
-    assert "'2026' is printed as part of '6 November 2026' (part-1:" in said and "`notes why part-1:" in said
+    assert f"'2026' is printed as part of '6 November 2026' ({POST}:" in said and f"`notes why {POST}:" in said
+
+
+def with_more(campaign: TriedCampaign) -> None:
+    """Nothing; the post then has a long claim, numbers that nothing binds, a footnote and a difference of shares."""
+    campaign.change(
+        "nothing here is",
+        "{{ claim('saving > bar', 'it does save\ntime', 'it saves none') }}, {{ claim('passed > nought', 'more') }}."
+        "[^1]\n"
+        "Twice as much, 3 percentage points more; nothing here is",
+        "post.md.j2",
+    )
+    campaign.write("post.md.j2", campaign.text("post.md.j2") + "\n[^1]: Of {{ q('steps') }} steps, and 17 more.\n")
+    bar = '[constants."nought"]\nvalue = 90\nunit = "%"\nprint = ".0f"\nbecause = "a bar"\n\n'
+    campaign.change('[constants."nothing"]', f'{bar}[constants."nothing"]', "plan.toml")
+    campaign.notes("build", "1")
+
+
+def test_word_of_a_claim_leads_to_the_claim(campaign):
+    """A word inside the words of a claim is explained by the claim, and so is each place in it, on any line."""
+    with_more(campaign)
+    said = campaign.notes("why", "1", "save").stdout
+    assert said.startswith("'save' is printed as part of 'it does save time'\n")
+    assert "\nclaim      saving > bar\n" in said
+    line, column = place(campaign, "it does save")
+    for address in (f"{line}:{column}", f"{line}:{column + 3}", f"{line + 1}:1", f"{line + 1}:4"):
+        assert "\nclaim      saving > bar\n" in campaign.notes("why", f"1:{address}").stdout
+
+
+def test_words_that_nothing_binds_are_explained(campaign):
+    """A number word and percentage points are told with their value, and what to do about them."""
+    with_more(campaign)
+    said = campaign.notes("why", "1", "twice").stdout
+    assert "\nvalue      2 times\n" in said and "no reading, fact or name prints it; `notes check part-1`" in said
+    assert "\nvalue      3 percentage points\n" in campaign.notes("why", "1", "3 percentage points").stdout
+
+
+def test_percentages_differ_by_percentage_points(campaign):
+    """The margin between two percentages is no percentage."""
+    with_more(campaign)
+    said = campaign.notes("why", "1", "more").stdout
+    assert "passed > nought: 93.75 against 90, holds by 3.8 percentage points" in " ".join(said.split())
+
+
+def test_number_in_a_table_is_shown_with_its_row_and_column(campaign):
+    """What names the row and the column of a cell stands before it, not the cells around it."""
+    line, column = place(campaign, "| 04:15 | changed |")
+    said = campaign.notes("why", f"1:{line}:{column + 20}").stdout
+    assert "\n  04:15, ms a verify step: [14.112]\n" in said
+
+
+def test_number_in_a_footnote_is_explained(campaign):
+    """A footnote is a place as any other; it is shown with its mark."""
+    with_more(campaign)
+    line, column = place(campaign, "8,872 steps, and 17")
+    said = campaign.notes("why", f"1:{line}:{column}").stdout
+    assert "\n  footnote 1: Of [8,872] steps, and 17 more.\n" in said and "\nreading    steps, in steps\n" in said
+
+
+def test_place_beside_a_number_is_the_number(campaign):
+    """A cursor directly before or behind a number means it."""
+    line, column = place(campaign, "0.300")
+    for at in (column - 1, column + 5):
+        assert "reading    saving," in campaign.notes("why", f"1:{line}:{at}").stdout
