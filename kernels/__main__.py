@@ -90,6 +90,16 @@ def bench(
     sys.exit(WRONG if any(timing.wrong_entries for timing in timings if timing.kernel in own) else OK)
 
 
+@main.command()
+def report() -> None:
+    """Write the page of what the records in kernels/data say."""
+    from campaign.kernels import report as reports
+
+    folder = Path(__file__).resolve().parent
+    reports.write(folder / "data", folder / "MEASURED.md")
+    click.echo(folder / "MEASURED.md")
+
+
 def _writable() -> Path:
     """The package's own folder for builds, or the user's cache where that cannot be written."""
     try:

@@ -109,9 +109,10 @@ def _file(unit: Unit, target: str) -> str:
 
 def _compile(nvcc: str, folder: Path, unit: Unit, target: str) -> None:
     """Compiles one unit for one target; its file appears whole or not at all."""
-    text = folder / f".{unit.name}.{target}.cu"
+    own = f".{os.getpid()}"  # another process may be building the same
+    text = folder / f"{own}.{unit.name}.{target}.cu"
     text.write_text(unit.text)
-    made = folder / f".{_file(unit, target)}"
+    made = folder / f"{own}.{_file(unit, target)}"
     arch = target.removeprefix("sm_")
     command = [nvcc, *FLAGS, f"-I{SOURCES}", f"-gencode=arch=compute_{arch},code={target}", "-cubin", "-o", made, text]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

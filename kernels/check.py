@@ -23,6 +23,8 @@ POISON = -7
 GUARD = 64
 """Places before and after an output that no call may touch."""
 
+MASKED_KINDS = ("normal", "few_values", "negative_infinity_90", "nan_payloads", "any_bits")
+
 Launch = Callable[..., None]
 ORDERS: tuple[Order, ...] = ("ieee", "served")
 KS = (512, 1024, 2048)
@@ -313,8 +315,11 @@ def masked_cases(certificate: Certificate, rng: np.random.Generator) -> None:
     for name, make in CANDIDATE_CLASSES.items():
         for columns, k in ((4_099, 512), (20_000, 2_048), (70_001, 512), (131_072, 1_024)):
             rows = 3
-            kind = str(rng.choice(["normal", "few_values", "negative_infinity_90", "nan_payloads", "any_bits"]))
-            host = INPUT_CLASSES[kind](rng, rows, columns)
+            # Where few scores are above -inf, as in the last kind, F has to read the whole row.
+            kind = str(rng.choice([*MASKED_KINDS, "few_finite"]))
+            host = (
+                few_finite(rng, rows, columns, k) if kind == "few_finite" else INPUT_CLASSES[kind](rng, rows, columns)
+            )
             lengths = np.array([columns, int(rng.integers(k + 1, columns)), int(rng.integers(0, columns))])
             candidates = make(rng, rows, columns)
             case = Case(f"{kind} {columns}, candidates {name}", host, lengths, k, int(rng.integers(0, 4)))
@@ -330,6 +335,14 @@ def masked_cases(certificate: Certificate, rng: np.random.Generator) -> None:
                 judge(certificate, "masked reference", where, want, call)
             if not torch.equal(whole(scores), before):
                 certificate.wrong.append(f"{case.name}: F wrote into the scores")
+
+
+def few_finite(rng: np.random.Generator, rows: int, columns: int, k: int) -> np.ndarray:
+    """-inf, but for fewer than k normal scores."""
+    scores = np.full((rows, columns), -np.inf, np.float32)
+    for row in scores:
+        row[rng.choice(columns, k // 2, replace=False)] = rng.standard_normal(k // 2)
+    return scores
 
 
 def _reference(scores: Any, lengths: Any, candidates: Any, out: Any, *, order: Order) -> None:

@@ -167,6 +167,12 @@ def all_nan(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 
 @_input_class
+def all_largest_nan(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
+    """The +NaN of largest payload everywhere: the largest key there is, so none can be one larger."""
+    return _from_bits(np.full((rows, length), SIGN - 1))
+
+
+@_input_class
 def any_bits(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
     """Every bit pattern equally likely."""
     return _from_bits(rng.integers(0, 2**32, (rows, length)))

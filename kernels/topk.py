@@ -18,12 +18,11 @@ from typing import Any, get_args
 from campaign.kernels import build
 from campaign.kernels.driver import Device, Kernel, Module
 from campaign.kernels.errors import nearest
+from campaign.kernels.masks import BLOCK
 from campaign.kernels.oracle import Order
 from campaign.kernels.shapes import MASKED_SHAPES, MOST_COLUMNS, SHAPES, Shape, chosen, smallest
 
 MOST_K = 4096
-BLOCK = 8
-"""Columns of a candidate block of the masked kernel."""
 
 
 def served_topk(scores: Any, lengths: Any, indices: Any, *, order: Order = "served", stream: int | None = None) -> None:
@@ -86,12 +85,17 @@ def masked_topk(
     rows, columns, k = _checked(scores, lengths, indices, order)
     ids = _checked_candidates(scores, candidates, rows)
     device = _device(scores)
-    shape = smallest(cluster, min(ids, -(-columns // BLOCK)) * BLOCK, of=MASKED_SHAPES)
+    if rows == 0:
+        return
+    listed = min(ids, -(-columns // BLOCK))
+    shape = smallest(cluster, listed * BLOCK, of=MASKED_SHAPES)
     kernel, fixed_bytes = _kernel(device.ordinal, "masked", f"masked_topk_{_dtype(scores)}_{order}_{shape}", shape)
     whole_row = Shape(shape.cluster, shape.threads, 0).mark_words(columns + 3)
-    words = -(-columns // (32 * BLOCK)) + ids + whole_row
+    words = -(-columns // (32 * BLOCK)) + listed + whole_row
     arguments = _MaskedArguments(*_arguments(scores, lengths, indices, k, columns), *_candidate_arguments(candidates))
-    kernel.launch(rows * shape.cluster, fixed_bytes + 4 * words, _stream(scores, stream), arguments)
+    kernel.launch(
+        rows * shape.cluster, _fitting(device, shape, fixed_bytes + 4 * words), _stream(scores, stream), arguments
+    )
 
 
 def mask_candidates(scores: Any, candidates: Any, flags: Any, *, stream: int | None = None) -> None:
@@ -156,10 +160,20 @@ def _run(scores: Any, lengths: Any, indices: Any, order: Order, stream: int | No
     kernel, fixed_bytes = _kernel(device.ordinal, "topk", f"topk_{_dtype(scores)}_{order}_{shape}", shape)
     kernel.launch(
         rows * shape.cluster,
-        fixed_bytes + 4 * shape.mark_words(positions),
+        _fitting(device, shape, fixed_bytes + 4 * shape.mark_words(positions)),
         _stream(scores, stream),
         _TopkArguments(*_arguments(scores, lengths, indices, k, columns)),
     )
+
+
+def _fitting(device: Device, shape: Shape, shared_bytes: int) -> int:
+    """`shared_bytes`; ValueError where a block of this device has not so many."""
+    if shared_bytes > device.shared_bytes:
+        raise ValueError(
+            f"so long a row needs {shared_bytes:,} bytes of shared memory a block in shape {shape}, and {device.name} "
+            f"has {device.shared_bytes:,}. Use a larger cluster: auto or rs8."
+        )
+    return shared_bytes
 
 
 def _arguments(scores: Any, lengths: Any, indices: Any, k: int, columns: int) -> tuple[int, ...]:

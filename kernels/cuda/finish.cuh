@@ -25,12 +25,13 @@ struct Range {
 
 // The `need`-th largest of `size` entries, all those in `range`. Of this thread's share of them, those in a range are
 // visited: entries.keys(range, f) calls f(key), where keys alone decide; entries.each(range, f) calls f(entry).
-template <int CS, class Entries>
-__device__ __forceinline__ uint64_t nth_largest(Shared<CS>& s, uint32_t size, uint32_t need, Range range, Entries entries) {
-    const int tid = threadIdx.x, lane = tid & 31;
-    uint32_t count = size;
+// A barrier stands between the last use of `ranked` and this.
+template <int NT, class S, class Entries>
+__device__ __forceinline__ uint64_t nth_largest(S& s, uint32_t size, uint32_t need, Range range, const Entries& entries) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint32_t left = size;
 #pragma unroll 1
-    for (int pass = 0; count > RANKED && count != need; ++pass) {
+    for (int pass = 0; left > RANKED && left != need; ++pass) {
         range.enter_index();
         const int shift = range.next_shift(8);
         const uint32_t mask = (1u << (range.free_bits - shift)) - 1;
@@ -40,33 +41,31 @@ __device__ __forceinline__ uint64_t nth_largest(Shared<CS>& s, uint32_t size, ui
         else
             entries.each(range, [&](uint64_t entry) { atomicAdd(&digits[static_cast<uint32_t>(entry) >> shift & mask], 1u); });
         __syncthreads();
-        if (tid < 32) {  // eight digits a lane, the highest first
-            const uint4 a = *reinterpret_cast<const uint4*>(&digits[DIGIT - 4 - 8 * lane]);
-            const uint4 b = *reinterpret_cast<const uint4*>(&digits[DIGIT - 8 - 8 * lane]);
-            const uint32_t each[8] = {a.w, a.z, a.y, a.x, b.w, b.z, b.y, b.x};
-            uint32_t sum = 0;
-#pragma unroll
-            for (int j = 0; j < 8; ++j) sum += each[j];
-            uint32_t above = inclusive_sum(sum, lane) - sum;
-#pragma unroll
-            for (int j = 0; j < 8; ++j) {
-                if (above < need && above + each[j] >= need)
-                    s.crossing[0] = DIGIT - 1 - 8 * lane - j, s.crossing[1] = above, s.crossing[2] = each[j];
-                above += each[j];
-            }
+        if (warp == 0) {
+            const Crossing c = find_crossing<1, DIGIT / 32>(digits, 0, need, lane);
+            if (lane == 0) s.crossing[0] = c.entry, s.crossing[1] = c.above, s.crossing[2] = c.inside;
         }
         __syncthreads();
         range.low |= static_cast<uint64_t>(s.crossing[0]) << shift, range.free_bits = shift;
-        need -= s.crossing[1], count = s.crossing[2];
+        need -= s.crossing[1], left = s.crossing[2];
     }
-    if (count == need) return range.low;
-    entries.each(range, [&](uint64_t entry) { s.ranked[atomicAdd(&s.ranked_size, 1u)] = entry; });
+    if (left == need) return range.low;
+    const uint64_t* few = entries.together();  // they lie together already, or are gathered now
+    if (!few || left != size) {
+        entries.each(range, [&](uint64_t entry) { s.ranked[atomicAdd(&s.ranked_size, 1u)] = entry; });
+        few = s.ranked;
+        __syncthreads();
+    }
+    // Each warp ranks an entry, or a few: how many are larger.
+    for (uint32_t e = warp; e < left; e += NT / 32) {
+        const uint64_t entry = few[e];
+        uint32_t larger = 0;
+        for (uint32_t i = lane; i < (left + 31) / 32 * 32; i += 32)
+            larger += __popc(__ballot_sync(ALL, i < left && few[i] > entry));
+        if (larger == need - 1 && lane == 0) s.threshold = entry;
+    }
     __syncthreads();
-    const uint64_t mine = s.ranked[lane];  // every warp ranks them all
-    uint32_t larger = 0;
-    for (uint32_t i = 0; i < count; ++i) larger += s.ranked[i] > mine;
-    const int nth = __ffs(__ballot_sync(ALL, lane < count && larger == need - 1)) - 1;
-    return __shfl_sync(ALL, mine, nth);
+    return s.threshold;
 }
 
 // The listed entries, shared out among the threads of a block.
@@ -75,6 +74,7 @@ struct ListedEntries {
     const uint64_t* listed;
     uint32_t size;
 
+    __device__ __forceinline__ const uint64_t* together() const { return listed; }
     template <class F>
     __device__ __forceinline__ void each(const Range& range, F f) const {
         for (uint32_t i = threadIdx.x; i < size; i += NT)
@@ -95,6 +95,7 @@ template <class P>
 struct KeptEntries {
     const P& part;
 
+    __device__ __forceinline__ const uint64_t* together() const { return nullptr; }
     template <class F>
     __device__ __forceinline__ void each(const Range& range, F f) const {
         for (uint32_t rest = part.marked(part.keys, range.low_key(), range.key_span()) & part.valid; rest; rest &= rest - 1) {

@@ -60,7 +60,7 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
     const int bit_words = (a.columns + 32 * BLOCK - 1) / (32 * BLOCK);
     uint32_t* bits = reinterpret_cast<uint32_t*>(memory + sizeof(s));
     int* blocks = reinterpret_cast<int*>(bits + bit_words);
-    uint32_t* words = reinterpret_cast<uint32_t*>(blocks + a.candidate_count);
+    uint32_t* words = reinterpret_cast<uint32_t*>(blocks + min(a.candidate_count, (a.columns + BLOCK - 1) / BLOCK));
     const uint32_t rank = blockIdx.x % CS;
     const int row = blockIdx.x / CS;
     int* out = a.indices + row * a.out_stride;
@@ -90,7 +90,7 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
     if (gathered > a.k && !last_alone) {
         Selection<GatheredRow<T>, O, CS, NT, V> selection(s, words, {plain, blocks}, rank);
         selection.load(gathered);
-        selection.clear();
+        selection.clear(uses.rounds);
         selection.settle(gathered, gathered);
         __syncthreads();
         const Found found = selection.find(a.k, uses, ready);
@@ -98,11 +98,13 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
             selection.emit(found, out, [&](uint32_t index) { return selection.part.row.column(index); });
             return;
         }
+        // The next round's counts must not come while a block still waits for the last one's.
+        if constexpr (CS > 1) cluster_arrive(), cluster_wait();
         __syncthreads();
     }
     // Otherwise hidden columns count as -inf, each at its own index: the whole row is read.
     Selection<MaskedRow<T>, O, CS, NT, 0> selection(s, words, {plain, bits, last_alone ? a.columns - 1 : -1, plain.head}, rank);
-    selection.clear();
+    selection.clear(uses.rounds);
     selection.settle(length, length);
     __syncthreads();
     const Found found = selection.find(a.k, uses, ready);

@@ -62,6 +62,29 @@ struct Part {
         return bits;
     }
 
+    // The bits of entries from `threshold` up; bit 0 is at `position`. One with the threshold's key counts up to its index.
+    __device__ __forceinline__ uint32_t from_threshold(const uint32_t* keys, int position, uint64_t threshold) const {
+        const uint32_t key = threshold >> 32;
+        const int last = static_cast<int>(min(~static_cast<uint32_t>(threshold), 1u << 30));
+        uint32_t bits = 0;
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            const int first = index(position + v * 128);
+            const uint32_t least = key + (first > last);
+            uint32_t four = 0;
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                if (keys[4 * v + j] >= least) four |= 1u << j;
+            if (least < key) four = 0;  // the threshold's key is the largest there is
+            if (first <= last && last - first < 3)
+#pragma unroll
+                for (int j = 1; j < 4; ++j)
+                    if (j > last - first && keys[4 * v + j] == key) four &= ~(1u << j);
+            bits |= four << (4 * v);
+        }
+        return bits;
+    }
+
     // f(keys, live, group) for each group: 4 * VECTORS keys, and which of them are entries, as bits.
     template <class F>
     __device__ __forceinline__ void each_group(F f) const {

@@ -80,12 +80,17 @@ struct MaskedRow {
     int head;
 
     __device__ __forceinline__ int column(int position) const { return position - head; }
+    __device__ __forceinline__ bool keeps(int column) const { return kept[column / BLOCK / 32] >> (column / BLOCK % 32) & 1; }
     __device__ __forceinline__ uint32_t one(int position) const {
-        const int at = column(position), block = at / BLOCK;
-        return (kept[block / 32] >> (block % 32) & 1) || at == last ? plain.one(position) : 0xff800000u;
+        const int at = column(position);
+        return keeps(at) || at == last ? plain.one(position) : 0xff800000u;
     }
     __device__ __forceinline__ Vector four(int position) const {
-        return {{one(position), one(position + 1), one(position + 2), one(position + 3)}};
+        const int at = column(position);
+        if (at % BLOCK > BLOCK - 4 || static_cast<uint32_t>(last - at) < 4)  // two blocks, or the last column
+            return {{one(position), one(position + 1), one(position + 2), one(position + 3)}};
+        if (keeps(at)) return plain.four(position);
+        return {{0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}};
     }
 };
 

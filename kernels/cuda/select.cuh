@@ -1,11 +1,13 @@
 // The best K entries of a row, by a cluster of CS blocks (CS 1: one block), in ascending index order.
 //
 //   load      each block has a stretch of the row, each warp a stretch of that, in index order
-//   rounds    a histogram of the keys' top 12 bits; the blocks push sums of 64 bins, then the 64 bins of the group in
-//             which the K-th entry lies, to one another, and each finds the same crossing bin. A bin too full to be
-//             listed is cut again by the next bits: of the key and, where keys are equal, of the index
+//   rounds    a histogram of the keys' top bits; the blocks push the counts of groups of bins, then the bins of the
+//             group in which the K-th entry lies, to one another, and each finds the same crossing bin. A bin too
+//             full to be listed is cut again by the next bits of the key
 //   listing   entries of the crossing bin go to every block, in any order: no two are equal
 //   finish    8-bit digits until few are left, then the rank of each by comparison with the others
+//   ties      where a whole bin has one key, each block knows from the counts how many of its own are chosen: they are
+//             those of lowest index, and no block needs to hear of another's
 //   emission  a prefix sum over "entry >= threshold" gives each entry its place
 //
 // No block reads another's shared memory: each reads only words that were pushed to it, and waits for all of them
@@ -19,10 +21,10 @@ struct Uses {
     uint32_t rounds = 0, lists = 0;
 };
 
-// What a selection found. Every thread of a cluster holds the same threshold.
+// What a selection found.
 struct Found {
-    uint64_t threshold;      // the K-th entry, or a lower bound that no other entry reaches
-    uint32_t chosen_before;  // entries above the crossing bin in blocks of lower rank, and those inside if all are chosen
+    uint64_t threshold;      // this block's entries from here up are chosen
+    uint32_t inside_before;  // chosen entries of the crossing bin in blocks of lower rank, but for listed ones
     uint32_t listed_before;  // listed entries of blocks of lower rank
     uint32_t listed_own;     // listed entries of this block
 };
@@ -31,7 +33,7 @@ struct Found {
 template <class Row, Order O, int CS, int NT, int V>
 struct Selection {
     static constexpr bool KEPT = V > 0;
-    static constexpr int WARPS = NT / 32;
+    static constexpr int WARPS = NT / 32, BITS = Digit<CS>::BITS;
     Shared<CS>& s;
     uint32_t* words;  // V = 0: marks of chosen entries, [warp][group][lane]
     Part<Row, O, NT, V> part;
@@ -69,66 +71,115 @@ struct Selection {
         }
     }
 
-    // Clears what a selection counts in; a barrier must follow.
-    __device__ __forceinline__ void clear() {
+    __device__ __forceinline__ Counts<CS>& counts(uint32_t round) { return s.counts[round & 1][rank]; }
+    __device__ __forceinline__ void clear_bins(uint32_t round) {
         const uint4 zero = make_uint4(0, 0, 0, 0);
 #pragma unroll
-        for (int i = threadIdx.x; i < BINS / 4; i += NT) reinterpret_cast<uint4*>(s.bins)[i] = zero;
-        for (int i = threadIdx.x; i < PASSES * DIGIT / 4; i += NT) reinterpret_cast<uint4*>(s.digits)[i] = zero;
-        if (threadIdx.x == 0) s.list_size = s.ranked_size = 0;
+        for (int i = threadIdx.x; i < Digit<CS>::BINS / 4; i += NT) reinterpret_cast<uint4*>(s.bins)[i] = zero;
+        if (threadIdx.x < Digit<CS>::GROUPS / 4) reinterpret_cast<uint4*>(counts(round).groups)[threadIdx.x] = zero;
+        if (threadIdx.x == 0) counts(round).least = ALL, counts(round).most = 0;
+    }
+    // Clears what a selection counts in; a barrier must follow.
+    __device__ __forceinline__ void clear(uint32_t round) {
+        clear_bins(round);
+        for (int i = threadIdx.x; i < PASSES * DIGIT / 4; i += NT)
+            reinterpret_cast<uint4*>(s.digits)[i] = make_uint4(0, 0, 0, 0);
+        if (threadIdx.x == 0) s.list_size = s.ranked_size = s.above_before = 0;
     }
 
-    // The threshold. clear() and a barrier come before; `ready` is called between counting and the first push.
+    // Finds what is chosen. clear() and a barrier come before; `ready` is called between counting and the first push.
     template <class Ready>
     __device__ __forceinline__ Found find(uint32_t need, Uses& uses, Ready ready) {
-        part.each([&](uint32_t key, uint32_t) { atomicAdd(&s.bins[key >> 20], 1u); });
+        Counts<CS>& first = counts(uses.rounds);
+        part.each([&](uint32_t key, uint32_t) { count(s, first, key >> (32 - BITS)); });
         ready();
-        Crossing c = cross_histogram<CS, NT>(s, need, rank, uses.rounds++);
+        Crossing c = cross_histogram<false>(s, need, rank, uses.rounds++, 0);
         need -= c.above;
-        uint32_t above_before = c.above_before;
-        Range range{static_cast<uint64_t>(c.entry) << 52, 52};
+        Range range{static_cast<uint64_t>(c.entry) << (64 - BITS), 64 - BITS};
 #pragma unroll 1
-        while (c.inside != need && c.inside > LISTED) {
-            c = cut(range, need, uses.rounds++);
-            need -= c.above, above_before += c.above_before;
-        }
+        while (c.inside != need && c.inside > LISTED && range.free_bits > 32) c = cut<false>(range, need, c.inside, uses.rounds++);
         if (c.inside == need) {
-            if constexpr (!KEPT) mark_and_list(range, false, 0);
-            return {range.low, above_before + c.inside_before, 0, 0};
+            mark_from(range.low);
+            return {range.low, c.inside_before, 0, 0};
         }
+        if (range.free_bits == 32) return find_ties(range, need, c.inside_before, c.own);
         if constexpr (CS == 1 && KEPT) {  // no list is needed: entries are visited where they are
-            return {nth_largest<CS>(s, c.inside, need, range, KeptEntries<decltype(part)>{part}), above_before, 0, 0};
+            return {nth_largest<NT>(s, c.inside, need, range, KeptEntries<decltype(part)>{part}), 0, 0, 0};
         } else {
-            mark_and_list(range, true, c.inside_before);
+            mark_and_list(range, c.inside_before);
             __syncthreads();
-            const uint32_t own = s.list_size;
-            if constexpr (CS > 1) share_list(c.inside_before, own, c.inside, uses.lists++);
-            const uint64_t threshold = nth_largest<CS>(s, c.inside, need, range, ListedEntries<NT>{s.listed, c.inside});
-            return {threshold, above_before, c.inside_before, own};
+            const uint32_t listed = s.list_size;
+            if constexpr (CS > 1) share_list(c.inside_before, listed, c.inside, uses.lists++);
+            const uint64_t threshold = nth_largest<NT>(s, c.inside, need, range, ListedEntries<NT>{s.listed, c.inside});
+            return {threshold, 0, c.inside_before, listed};
         }
     }
 
-    // Cuts a range by its next 12 bits, at most, to the bin in which the need-th of its entries lies.
-    __device__ __forceinline__ Crossing cut(Range& range, uint32_t need, uint32_t round) {
-#pragma unroll
-        for (int i = threadIdx.x; i < BINS / 4; i += NT) reinterpret_cast<uint4*>(s.bins)[i] = make_uint4(0, 0, 0, 0);
+    // Of entries with one key, `before` in blocks of lower rank and `own` in this one, the `need` of lowest index.
+    __device__ __forceinline__ Found find_ties(Range range, uint32_t need, uint32_t before, uint32_t own) {
+        const uint32_t chosen_before = min(before, need);
+        if (before >= need || before + own <= need) {  // none of this block's, or all
+            const uint64_t threshold = before >= need ? range.low | 0xffffffffu : range.low;
+            mark_from(threshold);
+            return {threshold, chosen_before, 0, 0};
+        }
+        need -= before;
+        if (own > LISTED) {
+            own = cut<true>(range, need, 0, 0).inside;
+            if (own == need) {
+                mark_from(range.low);
+                return {range.low, chosen_before, 0, 0};
+            }
+        }
+        if constexpr (KEPT) {
+            return {nth_largest<NT>(s, own, need, range, KeptEntries<decltype(part)>{part}), chosen_before, 0, 0};
+        } else {
+            mark_and_list(range, 0);
+            __syncthreads();
+            return {nth_largest<NT>(s, own, need, range, ListedEntries<NT>{s.listed, own}), chosen_before, 0, own};
+        }
+    }
+
+    // Cuts a range by its next bits to the bin in which the need-th of its entries lies, or to one key where all have
+    // it: of the `all` entries of the cluster or, with ALONE, of this block's. Sets need for the bin.
+    template <bool ALONE>
+    __device__ __forceinline__ Crossing cut(Range& range, uint32_t& need, uint32_t all, uint32_t round) {
+        clear_bins(round);
         __syncthreads();
         range.enter_index();
-        const int shift = range.next_shift(12);
+        const int shift = range.next_shift(BITS);
         const uint32_t mask = (1u << (range.free_bits - shift)) - 1;
         const uint32_t low = range.low_key(), span = range.key_span();
+        Counts<CS>& counted = counts(round);
+        uint32_t least = ALL, most = 0;
         part.each([&](uint32_t key, uint32_t index) {
             if (key - low > span) return;
+            least = min(least, key), most = max(most, key);
             const uint64_t entry = entry_of(key, index);
-            if (range.has(entry)) atomicAdd(&s.bins[static_cast<uint32_t>(entry >> shift) & mask], 1u);
+            if (range.has(entry)) count(s, counted, static_cast<uint32_t>(entry >> shift) & mask);
         });
-        const Crossing c = cross_histogram<CS, NT>(s, need, rank, round);
+        least = __reduce_min_sync(ALL, least), most = __reduce_max_sync(ALL, most);
+        if (threadIdx.x % 32 == 0) atomicMin(&counted.least, least), atomicMax(&counted.most, most);
+        const Crossing c = cross_histogram<ALONE>(s, need, rank, round, all);
+        if (c.entry == ALL) {
+            range = {static_cast<uint64_t>(c.above) << 32, 32};
+            return c;
+        }
         range.low |= static_cast<uint64_t>(c.entry) << shift, range.free_bits = shift;
+        need -= c.above;
         return c;
     }
 
-    // Lists the entries in `range`, from place `at` on, and marks those above it; without listing, marks them all.
-    __device__ __forceinline__ void mark_and_list(const Range& range, bool listing, uint32_t at) {
+    // V = 0: marks the entries from `threshold` up. Kept entries need no marks.
+    __device__ __forceinline__ void mark_from(uint64_t threshold) {
+        if constexpr (!KEPT)
+            part.each_group([&](const uint32_t* keys, uint32_t live, int group) {
+                words[word_of(group)] = part.from_threshold(keys, part.at + group * 1024, threshold) & live;
+            });
+    }
+
+    // Lists the entries in `range`, from place `at` on; V = 0: marks those above it.
+    __device__ __forceinline__ void mark_and_list(const Range& range, uint32_t at) {
         const uint32_t low = range.low_key(), span = range.key_span(), next = low + span + 1;
         part.each_group([&](const uint32_t* keys, uint32_t live, int group) {
             const uint32_t first = part.index(part.at + group * 1024);
@@ -144,10 +195,9 @@ struct Selection {
                     inside ^= bit;
                     if (entry > range.low) above |= bit;
                 }
-            if (listing)
-                for (uint32_t rest = inside; rest; rest &= rest - 1)
-                    s.listed[at + atomicAdd(&s.list_size, 1u)] = part.entry_at(keys, first, __ffs(rest) - 1);
-            if constexpr (!KEPT) words[word_of(group)] = listing ? above : above | inside;
+            for (uint32_t rest = inside; rest; rest &= rest - 1)
+                s.listed[at + atomicAdd(&s.list_size, 1u)] = part.entry_at(keys, first, __ffs(rest) - 1);
+            if constexpr (!KEPT) words[word_of(group)] = above;
         });
     }
 
@@ -172,7 +222,7 @@ struct Selection {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         uint32_t chosen = 0, total = 0;
         if constexpr (KEPT) {
-            chosen = chosen_bits(found.threshold);
+            chosen = part.from_threshold(part.keys, part.at, found.threshold) & part.valid;
         } else {
             mark_listed(found);
             for (int g = 0; g < part.groups; ++g) total += __popc(words[word_of(g)]);
@@ -188,7 +238,7 @@ struct Selection {
         __syncthreads();
         uint32_t base = lane < warp ? s.warp_selected[lane] : 0;
         if (CS > 1 && lane < WARPS) base += s.warp_listed[lane];
-        base = __reduce_add_sync(ALL, base) + found.chosen_before;
+        base = __reduce_add_sync(ALL, base) + found.inside_before + (CS > 1 ? s.above_before : 0);
         if constexpr (KEPT) {
             places.write(out + base, chosen, part.index(part.at), column);
         } else {
@@ -200,29 +250,6 @@ struct Selection {
                 base += of_group.total();
             }
         }
-    }
-
-    // The kept entries from the threshold up, as bits. One whose key is the threshold's counts up to its index.
-    __device__ __forceinline__ uint32_t chosen_bits(uint64_t threshold) const {
-        const uint32_t key = threshold >> 32;
-        const int last = static_cast<int>(min(~static_cast<uint32_t>(threshold), 1u << 30));
-        uint32_t chosen = 0;
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-            const int first = part.index(part.at + v * 128);
-            const uint32_t least = key + (first > last);
-            uint32_t four = 0;
-#pragma unroll
-            for (int j = 0; j < 4; ++j)
-                if (part.keys[4 * v + j] >= least) four |= 1u << j;
-            if (least < key) four = 0;  // the threshold's key is the largest there is
-            if (first <= last && last - first < 3)
-#pragma unroll
-                for (int j = 1; j < 4; ++j)
-                    if (j > last - first && part.keys[4 * v + j] == key) four &= ~(1u << j);
-            chosen |= four << (4 * v);
-        }
-        return chosen & part.valid;
     }
 
     // Marks this block's listed entries from the threshold up where the others are marked.
@@ -244,9 +271,9 @@ template <int CS>
 __device__ __forceinline__ void open_mailboxes(Shared<CS>& s) {
     if constexpr (CS > 1) {
         if (threadIdx.x == 0) {
-            s.groups_box.init(), s.group_box.init(), s.list_box.init();
+            s.counts_box.init(), s.group_box.init(), s.list_box.init();
+            s.group_uses = 0;
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-            s.groups_box.expect((CS - 1) * GROUP * 4), s.group_box.expect((CS - 1) * GROUP * 4);
         }
         __syncwarp();
         cluster_arrive();

@@ -28,7 +28,7 @@ __device__ __forceinline__ void topk(const TopkArguments& a) {
                                                    PlainRow<T>(a.scores, row * a.stride), rank);
     selection.load(a.columns);
     open_mailboxes<CS>(s);
-    selection.clear();
+    selection.clear(0);
     const int length = min(max(length_read, 0), a.columns);
     if (length <= a.k) {
         if (rank == 0) write_all<NT>(out, a.k, length);
