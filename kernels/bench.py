@@ -191,6 +191,6 @@ def write(timings: Sequence[Timing], path: Path) -> None:
     if not timings:
         raise CampaignError("nothing was timed: no cell has more columns than k.")
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(asdict(timings[0])))
+        writer = csv.DictWriter(file, list(asdict(timings[0])), lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(timing) for timing in timings)
