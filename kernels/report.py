@@ -130,7 +130,7 @@ def draw(timings: pd.DataFrame, path: Path) -> None:
     axes.set_ylabel("µs a call, hot")
     axes.set_title("k 512, one row, normal data")
     axes.grid(alpha=0.3)
-    axes.legend()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 
