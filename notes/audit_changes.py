@@ -51,6 +51,9 @@ _STRONG_BREAKS = re.compile(
     r"\b(?:when|while|if|and|but|than|whereas|although|who|each|every|at|on|with)\b|%", re.IGNORECASE
 )
 _NEW_CLAUSE = re.compile(r"[,:(]\s*(?:(?:going|rising|falling|growing|moving|down|up)\s)?$", re.IGNORECASE)
+_OF_WHAT = re.compile(r"(?:(?<=more|less)|(?<=fewer))\s(?!than\b|per\b)([a-z]{3,})\b", re.IGNORECASE)
+_MEASURED_BY = frozenset("time overall now today again space and but with for when while than".split())
+"""Words behind "more" or "less" that name no other quantity."""
 _CLOSED = re.compile(r"\s*(?:[)\],;]|$)")
 _MORE_THAN = re.compile(r"\bmore\s+than\s*$", re.IGNORECASE)
 _NEARLY = re.compile(
@@ -118,10 +121,20 @@ def _changes(prose: Prose, pair: Pair) -> Iterator[_Said]:
             closed = _CLOSED.match(text, behind.end() if behind else number.noun_end)
             if found["open"] and not closed:
                 return
+            if behind and _of_another(prose, pair, behind.end()):
+                return
             if not said.bare or (
                 found["open"] and (pair.moved or not pair.directed) and number.token.unit in ("%", "×")
             ):
                 yield said
+
+
+def _of_another(prose: Prose, pair: Pair, end: int) -> bool:
+    """Whether the words behind a change name what it is of, and that is not what the pair measures: more memory."""
+    named = _OF_WHAT.match(prose.text, end)
+    word = named[1].lower() if named else ""
+    ours = prose.text[prose.sentence(pair.start)[0] : pair.end].lower()
+    return bool(word) and word.removesuffix("s") not in ours and word not in _MEASURED_BY
 
 
 def _multiplies(prose: Prose, at: int) -> bool:
@@ -284,6 +297,12 @@ def _follow(prose: Prose, pair: Pair, said: _Said, amounts: Sequence[tuple[Print
         if any(follows(one_more, way, pair_) == "" for pair_ in whole for way in ways):
             verdicts.append("")
     a, b = whole[0]
+    if "no" not in verdicts and _points_off(c, a, b):
+        also = [f"as printed they give {abs(b.value - a.value):g}", "within what rounding each could explain"]
+        prose.tell(
+            "ratio", c, (a, b), c.alike(abs(b.value - a.value)), "the two numbers beside it", also=also, level="warning"
+        )
+        return
     wrong_way = pair.directed and ((said.down and b.value > a.value) or (said.up and b.value < a.value))
     wrong_way = wrong_way and c.token.unit != "×"
     if pair.directed and symbol(prose.numbers[pair.after]) in _FASTER_WHEN_LESS:
@@ -309,6 +328,13 @@ def _follow(prose: Prose, pair: Pair, said: _Said, amounts: Sequence[tuple[Print
     else:
         level: Level = "warning" if "cut" in verdicts else "error"
         prose.tell("ratio", c, (a, b), c.alike(value), "the two numbers beside it", also=also, level=level)
+
+
+def _points_off(c: Printed, a: Printed, b: Printed) -> bool:
+    """Whether points are not the difference of two percentages as these are printed."""
+    if c.token.unit != "pp" or any(one.token.unit != "%" for one in (a, b) if one.token.unit):
+        return False
+    return c.step <= a.step and c.step <= b.step and abs(abs(c.value) - abs(b.value - a.value)) > 1e-9
 
 
 def _rounded(amounts: tuple[Printed, ...]) -> tuple[Printed, ...]:

@@ -17,6 +17,7 @@ from campaign.notes.audit_ways import (
     percent_back,
     percent_of,
     references,
+    says_direction,
     signed,
     under,
 )
@@ -27,6 +28,11 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 """A name that says nothing else but that two series are compared."""
+_DIFF = re.compile(r"\W*(?:diff(?:erence)?|delta|changes?|[Δδ∆])\W*", re.IGNORECASE)
+_KEY = re.compile(
+    r"\W*(?:#|n|no\.?|id|i|k|day|year|month|week|step|run|round|epoch|level|rank|size|batch|index)?\W*", re.IGNORECASE
+)
+"""The name of a column of numbers that are labels."""
 _SAVED = re.compile(
     r"\W*(?:savings?|saved|you save|increase|decrease|drop|gain|growth|difference in \w+|net|overhead)\W*",
     re.IGNORECASE,
@@ -57,7 +63,9 @@ def compared(grid: Grid, series: Series) -> Iterator[Option]:
         named = bool(pairs) and not series.inside
     if not pairs and (_PLAIN.fullmatch(series.name) or _SAVED.fullmatch(series.name)):
         before = [s for s in values if s.home < series.home and (s.home > 0 or s.unit) and not signed(s)]
-        if len(before) == 2 and before[0].unit == before[1].unit:
+        if _bare(grid, series, values):
+            pairs, named = [(values[0], values[1])], True
+        elif len(before) == 2 and before[0].unit == before[1].unit:
             pairs = [(before[0], before[1])]
     quantity = {word.lower() for word in _QUANTITY.findall(series.name)}
     if not pairs and (series.unit in ("×", "%") or (not series.unit and DIVIDES.search(series.name))):
@@ -74,8 +82,17 @@ def compared(grid: Grid, series: Series) -> Iterator[Option]:
             divides=said,
             named=named and len(pairs) == 1,
             only=bool(only),
+            directed=says_direction(series, a, b),
             plain=named and len(pairs) == 1 and (said or _PLAIN.fullmatch(series.name) is not None),
         )
+
+
+def _bare(grid: Grid, series: Series, values: Sequence[Series]) -> bool:
+    """Whether a table holds nothing but two columns of counts and their difference, with no column of labels."""
+    alone = len(values) == 2 and [s.home for s in (*values, series)] == [0, 1, 2] and len(grid.series) == 3
+    return (
+        alone and all(counts(s) and not _KEY.fullmatch(s.name) for s in values) and bool(_DIFF.fullmatch(series.name))
+    )
 
 
 def _against_one(grid: Grid, series: Series, values: Sequence[Series]) -> Iterator[Option]:

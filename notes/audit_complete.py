@@ -30,6 +30,10 @@ _OPPOSITES = (
     ("valid", "invalid"),
     ("open", "closed"),
     ("approved", "rejected"),
+    ("recover", "died"),
+    ("surviv", "died"),
+    ("won", "lost"),
+    ("stay", "left"),
 )
 """Words that leave nothing between them."""
 _WORD = re.compile(r"[a-z]+")

@@ -11,6 +11,7 @@ from campaign.notes.audit_page import Node, Number, Page, Sight, Table, Tested
 from campaign.notes.audit_printed import Printed, printed
 from campaign.notes.audit_sentence import noun as noun_of
 from campaign.notes.findings import Level
+from campaign.notes.numbers import Token
 
 _AHEAD = re.compile(r"\b(?:following|these|below are|here are|there are)\s+(?:the\s+)?$", re.IGNORECASE)
 _NOT_COUNTING = re.compile(
@@ -23,8 +24,28 @@ _TO_COLON = re.compile(
     r"(?P<rest>(?:\s(?:are|to|for|of|in|that|which|you|we|here|below|can|must|should|on|when|with)\b"
     r"[^:.;?!]{0,60})?):\s*$"
 )
+_EXAMPLES = re.compile(
+    r"\b(?:for example|for instance|e\.g\.|such as|among (?:others|them)|including|like|especially|notably)(?!\w)",
+    re.IGNORECASE,
+)
+"""Words after which a list shows only some."""
+_OBJECT = re.compile(
+    r"\s(?:will |must |should |can |may |all |each |both )*(?:needs?|ha(?:ve|s|d)|requires?|includes?|contains?"
+    r"|supports?|uses?|used|provides?|offers?|allows?|shares?|gets?|wants?|takes?|do|does|did|runs?|expects?|lets?|gives?|knows?|see|saw|cover"
+    r"|handle)\b",
+    re.IGNORECASE,
+)
+"""A verb behind what is counted: the list then says what they have or do."""
 _HERE_ARE = re.compile(r"(?:^|[.!?]\s)(?:here are|these are|below are|the following)\b[^.:;!?]*\.\s*$", re.IGNORECASE)
-_TABLE = re.compile(r"\b(?:following|next|this)\s+table\b|\btable\s+below\b", re.IGNORECASE)
+_TABLE = re.compile(
+    r"\b(?:following|next|this)\s+table\b|\btable\s+below\b"
+    r"|\bthe\s+table\s+(?:lists|shows|has|compares|gives|holds|names|covers)\s+(?:the\s+|all\s+)*$",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(
+    r"(?:^|[.!?]\s)both\s(?:the\s|of\sthe\s|of\sthese\s)?[a-z]+s(?:\s(?:[a-z]+ed|(?:are|were)\s[a-z]+))?:\s*$",
+    re.IGNORECASE,
+)
 _ONLY = re.compile(r"\bonly\s+$", re.IGNORECASE)
 _SEVERAL = re.compile(r"\s(?:and|or|to|through)\s|[&/–]|\.\.\.|…")
 _LEAD_END = re.compile(r"[:,.;(—]")
@@ -40,8 +61,11 @@ _FAR = 400
 
 def audit_counts(page: Page, tested: Tested) -> None:
     """Every count of the page that says what it counts."""
+    both = {token.block: token for token in page.tokens if token.text.lower() == "both"}
     for place in _before_lists(page):
         _announced(page, place, tested)
+        if place.sight.index in both:
+            _both(page, place, both[place.sight.index], tested)
     _summaries(page, tested)
     _all_rows(page, tested)
 
@@ -113,6 +137,8 @@ def _announced(page: Page, listing: _Listing, tested: Tested) -> None:
     ahead = text[number.end :]
     if _NOT_COUNTING.search(before) or (not number.token.unit and not _AHEAD.search(before)):
         return
+    if _EXAMPLES.search(ahead) or (not _AHEAD.search(before) and _OBJECT.match(sight.text, number.noun_end)):
+        return
     if number.token.end == number.token.noun_end and not _AHEAD.search(before):
         return
     found = _TO_COLON.match(ahead)
@@ -132,6 +158,19 @@ def _announced(page: Page, listing: _Listing, tested: Tested) -> None:
         level: Level = "warning" if found["rest"] else "error"
         finding = page.finding("count", number.token, str(length), f"{what} below", level, also)
     tested.add("count", [number.token], finding)
+
+
+def _both(page: Page, listing: _Listing, both: Token, tested: Tested) -> None:
+    """The two things of "both options failed:", where the list is of these."""
+    if listing.sight.numbers or not _BOTH.search(listing.sight.text) or listing.node.kind != "list":
+        return
+    finding = None
+    if listing.length != 2:
+        if _tells_otherwise(page, listing.node, fewer=listing.length < 2):
+            return
+        also = [f"the list begins on line {listing.node.line + 1}"]
+        finding = page.finding("count", both, str(listing.length), "items below", "warning", also)
+    tested.add("count", [both], finding)
 
 
 def _tells_otherwise(page: Page, node: Node, fewer: bool) -> bool:

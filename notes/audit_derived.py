@@ -8,7 +8,7 @@ from campaign.notes.audit_grid import Grid, Series
 from campaign.notes.audit_meant import meant
 from campaign.notes.audit_page import Page, Tested
 from campaign.notes.audit_printed import Formula, Printed, follows, reach
-from campaign.notes.audit_ways import RATIO, SHARE, Way, difference, over, signed, under, ways
+from campaign.notes.audit_ways import RATIO, SHARE, Way, difference, is_counted, over, signed, under, ways
 from campaign.notes.findings import Level
 
 _MOST_SERIES = 8
@@ -179,6 +179,8 @@ def _results(series: Series, way: Way, positions: Sequence[int]) -> Iterator[_Re
         one = series.numbers[position]
         known = [operand for operand in way.operands(position) if operand]
         if one and len(known) == 2 and not any(operand.loose for operand in known):
+            if way.formula is difference and not series.unit and is_counted(one, known):
+                one, known = one.exact(), [operand.exact() for operand in known]
             verdict = follows(one, way.formula, known)
             if verdict is not None:
                 yield position, known, verdict

@@ -8,7 +8,7 @@ from campaign.notes.audit_sentence import Prose
 _NOT_COUNTING = re.compile(
     r"\b(?:at least|at most|up to|more than|fewer than|less than|over|about|around|or|one of|any of|first|last|other"
     r"|another|next|top|per|every|each|within|by|between|than|only|some|almost|nearly|other|further|additional|extra)"
-    r"\s+(?:the\s+)?$",
+    r"\s+(?:the\s+)?$|\d\s*(?:,|&|/|-|–|\s(?:and|or|to))\s*$",
     re.IGNORECASE,
 )
 _NOUN = re.compile(
@@ -17,6 +17,8 @@ _NOUN = re.compile(
 _LISTED = re.compile(
     r"\s*(?:(?P<open>\()|:\s|,\s)(?P<items>[^.;:()!?\n]{3,200}?)(?P<end>\)|[.;!?\n]|$|,\s(?:were|are|was|have|all)\b)"
 )
+_WHERE = re.compile(r"\b(?:on|across|over|for|from|with)\s+(?:the\s|our\s)?$", re.IGNORECASE)
+"""What is named behind things that only tell where may be their kinds: on 3 machines (Linux and macOS)."""
 _FINAL = re.compile(r",?\s+(?:and|or|&)\s+")
 _NO_LIST = re.compile(
     r"\b(?:such as|including|includes|e\.?g|i\.?e|for example|for instance|like|mainly|among|namely|which|that|who"
@@ -26,6 +28,9 @@ _NO_LIST = re.compile(
     r"|\.\.\.|…|[\"“”`=/|+–—\ufffc]|\s-\s|\d\s?%",
     re.IGNORECASE,
 )
+_THE = re.compile(r"\b(?:the|our|these|its)\s$", re.IGNORECASE)
+_ARE = re.compile(r"(?:\s[a-z][a-z-]*){1,2}\s(?:are|were)\s(?P<items>[^.;:()!?\n]{3,200}?)[.;!?\n]?\s*$")
+_A_NAME = re.compile(r"[a-z]|\S*[A-Z0-9]\S*(?:\s\S+)?")
 _MOST_WORDS = 3
 
 
@@ -42,6 +47,8 @@ def _hold(prose: Prose, at: int) -> None:
     number = prose.numbers[at]
     if not _small(number) or not prose.plain(at) or _NOT_COUNTING.search(prose.ahead(at, 24)):
         return
+    if _in_sentence(prose, at):
+        return
     found = _NOUN.match(prose.text, number.end)
     listed = _LISTED.match(prose.text, found.end()) if found else None
     if not found or not listed:
@@ -53,7 +60,7 @@ def _hold(prose: Prose, at: int) -> None:
     if comma and not found[0].strip().endswith("of them"):
         return
     items = _items(listed["items"])
-    if not items:
+    if not items or (listed["open"] and len(items) < (number.token.value or 0) and _WHERE.search(prose.ahead(at, 16))):
         return
     finding = None
     if len(items) != number.token.value:
@@ -61,6 +68,22 @@ def _hold(prose: Prose, at: int) -> None:
         source = f"{len(items)} things listed behind it"
         finding = prose.page.finding("count", number.token, str(len(items)), source, "warning", also)
     prose.tested.add("count", [number.token], finding)
+
+
+def _in_sentence(prose: Prose, at: int) -> bool:
+    """The arms of "the three arms are a, b and c": names only, since words may as well say how they are."""
+    number = prose.numbers[at]
+    found = _ARE.match(prose.text, number.end) if _THE.search(prose.ahead(at, 8)) else None
+    items = _items(found["items"]) if found else None
+    if not found or not items or not all(_A_NAME.fullmatch(item) for item in items):
+        return False
+    finding = None
+    if len(items) != number.token.value:
+        also = ["listed: " + ", ".join(items)]
+        source = f"{len(items)} things listed behind it"
+        finding = prose.page.finding("count", number.token, str(len(items)), source, "warning", also)
+    prose.tested.add("count", [number.token], finding)
+    return True
 
 
 def _small(number: Number) -> bool:
@@ -76,5 +99,5 @@ def _items(text: str) -> list[str] | None:
     items = [item.strip() for item in [*before[0].split(","), last]]
     if "," in last or not all(items) or any(len(item.split()) > _MOST_WORDS for item in items):
         return None
-    articles = {item.split()[0].lower() in ("a", "an", "the") for item in items}
+    articles = {item.split()[0].lower() in ("a", "an", "the") and " " in item for item in items}
     return items if len(articles) == 1 and len(items) == len({item.lower() for item in items}) else None

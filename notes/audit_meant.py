@@ -16,6 +16,7 @@ from campaign.notes.audit_ways import (
     drop,
     fall,
     gain,
+    is_counted,
     over,
     percent_back,
     percent_of,
@@ -81,8 +82,7 @@ def _read(series: Series, row: int, options: Sequence[Option]) -> tuple[Meant, f
         if not operands or any(operand.loose for operand in operands):
             continue
         for formula in _formulas(option, series, one, operands):
-            exact = formula in (difference, fall)
-            verdict = follows(one, formula, [operand.fine() for operand in operands] if exact else operands)
+            verdict = _verdict(series, one, formula, operands)
             if verdict is None:
                 continue
             value = formula(*(operand.value for operand in operands))
@@ -95,12 +95,25 @@ def _read(series: Series, row: int, options: Sequence[Option]) -> tuple[Meant, f
     return (nearest[1], nearest[0]) if nearest else None
 
 
+def _verdict(series: Series, one: Printed, formula: Formula, operands: Sequence[Printed]) -> str | None:
+    """Whether it follows; a difference of whole things counted is exact."""
+    if formula not in (difference, fall):
+        return follows(one, formula, operands)
+    if is_counted(one, operands) and not series.unit:
+        return follows(one.exact(), formula, [operand.exact() for operand in operands])
+    return follows(one, formula, [operand.fine() for operand in operands])
+
+
 def _formulas(option: Option, series: Series, one: Printed, operands: Sequence[Printed]) -> Iterator[Formula]:
     if option.formulas:
         yield from option.formulas
         return
     unit = own_unit(one) or (series.unit if series.unit != "?" else "")
-    if unit == "%":
+    if option.directed:
+        yield change if unit == "%" else difference
+        if unit == "%" and all(operand.token.unit == "%" for operand in operands):
+            yield difference
+    elif unit == "%":
         yield from (change, drop, gain, percent_of, percent_back)
         if all(operand.token.unit == "%" for operand in operands):
             yield from (difference, fall)

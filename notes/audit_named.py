@@ -29,7 +29,6 @@ _HARMLESS = re.compile(
     r"|summari[sz]e|recap)|as\s(?:said|noted|shown|stated|above)|is\swell\sbelow\sthe\slimit|once\sagain|in\sconclusion)\b",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"^\s*[A-Z]")
 _NEUTRAL = re.compile(
     r"\W*(?:summary|tl;?dr|abstract|overview|highlights|(?:key\s)?results?|conclusions?|at a glance|details?|discussion"
     r"|introduction|intro|findings|notes|limitations|appendix|outlook|closing|background|measurements?)\W*",
@@ -40,6 +39,10 @@ _CHANGED = re.compile(
     r"|optimi[sz]\w+|default|baseline|upgrad\w+|second|first|example|suppose)\b",
     re.IGNORECASE,
 )
+_LABELLED = re.compile(
+    r"\s*(?P<name>(?:the\s)?[A-Za-z][a-z-]+\s[a-z][a-z-]+(?:\s[a-z][a-z-]+){0,2})\s?(?::|=|—|–)\s", re.IGNORECASE
+)
+_LABELLED_KINDS = ("integer", "decimal", "percent", "duration")
 _NEAR = 1.5
 
 
@@ -61,6 +64,11 @@ def audit_named(page: Page, tested: Tested) -> None:
         for name, at in _names(prose):
             place = _Place(prose.known(at), sight, section, plain)
             found.setdefault((name, prose.numbers[at].token.unit or ""), []).append(place)
+    for section, plain, sight in _items(page):
+        prose = Prose(page, sight, tested)
+        if name := _labelled(prose):
+            place = _Place(prose.known(0), sight, section, plain)
+            found.setdefault((name, prose.numbers[0].token.unit or ""), []).append(place)
     for (name, _), places in found.items():
         if len(places) > 1:
             _hold(page, tested, name, places)
@@ -101,10 +109,43 @@ def _names(prose: Prose) -> Iterator[tuple[str, int]]:
         name = _NAME.search(before) or _BARE_NAME.match(before)
         if not name:
             continue
-        rest = _OPENING.sub(" ", _HARMLESS.sub(" ", before[: name.start()])) + " " + prose.text[number.end : end]
+        opening = _HARMLESS.sub(" ", before[: name.start()]).strip()
+        rest = f"{opening[:1].lower()}{opening[1:]} {prose.text[number.end : end]}"
         called = name["name"].strip()
         if not _TELLS_APART.search(_HARMLESS.sub(" ", rest)) and not _TELLS_APART.search(called):
             yield " ".join(called.lower().split()), at
+
+
+def _labelled(prose: Prose) -> str:
+    """What an item names that is nothing but a name, a colon and one measured number; else empty."""
+    found = _LABELLED.match(prose.text)
+    if not found or len(prose.numbers) != 1 or not prose.firm(0) or not symbol(prose.numbers[0]):
+        return ""
+    number, name = prose.numbers[0], found["name"].strip().lower()
+    alone = number.start == found.end() and not prose.text[number.end :].strip(" .;")
+    return name if alone and not _TELLS_APART.search(found["name"]) and number.token.kind in _LABELLED_KINDS else ""
+
+
+def _items(page: Page) -> Iterator[tuple[int, bool, Sight]]:
+    """The paragraphs of lists that stand in no other, with the number of their section, and whether nothing names it.
+
+    A list whose lead names something, as "Model A:" does, has quantities of its own and is left out.
+    """
+    section, plain, named = 0, True, False
+    titled = sum(node.kind == "heading" and node.level == 1 for node in page.outline) == 1
+    end = 0
+    for node in page.outline:
+        sight = page.sight_of(node) if node.kind in ("heading", "paragraph") else None
+        if node.kind == "heading":
+            section += 1
+            plain = (titled and node.level == 1) or (sight is not None and _NEUTRAL.fullmatch(sight.text) is not None)
+            named = False
+        elif node.kind == "list" and node.parent == -1:
+            end = node.end
+        elif node.kind == "paragraph" and node.parent == -1 and sight:
+            named = sight.text.rstrip().endswith(":") and _NEUTRAL.fullmatch(sight.text) is None
+        elif node.kind == "paragraph" and sight and node.line < end and not named:
+            yield section, plain, sight
 
 
 def _paragraphs(page: Page) -> Iterator[tuple[int, bool, Sight]]:

@@ -26,6 +26,8 @@ class Option:
     """Whether the names of its operands say so too, not only its own."""
     only: bool = False
     """Whether there are no other operands that its name could mean."""
+    directed: bool = False
+    """Whether the number's sign must tell which way."""
     plain: bool = False
     """Whether nothing else can be meant, even where no number of the series follows."""
 

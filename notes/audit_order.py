@@ -10,6 +10,8 @@ from campaign.notes.audit_printed import Printed, agree
 from campaign.notes.audit_sorted import TIMES, Order, fits, said_order, wrong_step
 
 _RANK = re.compile(r"(?:rank(?:ing)?|place|position|pos\.?)", re.IGNORECASE)
+_SCORE = re.compile(r"\b(?:scores?|points|pts|time|elo|rating|accuracy|wins|votes|latency|throughput)\b", re.IGNORECASE)
+"""The name of what ranks are given for."""
 _NUMBERED = re.compile(r"(?:#|no\.?|nr\.?|№)", re.IGNORECASE)
 _ABOUT_TABLE = re.compile(
     r"\b(?:table|rows?|results?|below|following|above|engines?|models?|tools?|entries)\b|:\s*$", re.IGNORECASE
@@ -55,8 +57,29 @@ def _ranks(page: Page, table: Table, grid: Grid, tested: Tested) -> bool:
             also = [f"the rank before: {page.place(before.token)}"]
             finding = page.finding("order", known[wrong].token, expected, f"column {name!r}", "error", also)
         tested.add("order", [one.token for one in known], finding)
+        if wrong is None:
+            _ranked_by(page, grid, series, tested)
         return True
     return False
+
+
+def _ranked_by(page: Page, grid: Grid, rank: Series, tested: Tested) -> None:
+    """The only other column of numbers, where its name says what ranks are given for, and one row is out of order."""
+    others = [s for s in grid.series if s is not rank and not s.inside]
+    if len(others) != 1 or not _SCORE.search(others[0].name) or len(others[0].known) < len(others[0].numbers):
+        return
+    known = others[0].known
+    falls = [i for i, (a, b) in enumerate(pairwise(known), 1) if b.value < a.value]
+    rises = [i for i, (a, b) in enumerate(pairwise(known), 1) if b.value > a.value]
+    wrong, way = (falls, "rising") if known[-1].value > known[0].value else (rises, "falling")
+    if not falls or not rises:
+        tested.add("order", [one.token for one in known])
+    elif len(wrong) == 1:
+        one, before = known[wrong[0]], known[wrong[0] - 1]
+        also = [f"the row before: {page.place(before.token)}"]
+        source = f"column {others[0].name!r} beside ranks"
+        finding = page.finding("order", one.token, f"{way} numbers", source, "warning", also)
+        tested.add("order", [each.token for each in known], finding)
 
 
 def _rank_fits(values: Sequence[int]) -> Iterator[bool]:

@@ -17,6 +17,11 @@ from campaign.notes.reader import Block
 _LINE_END = re.compile(r"\r\n?|\n")
 _RAW_TABLE = re.compile(r"<table(?=[\s>])", re.IGNORECASE)
 _RAW_TABLE_TAG = re.compile(r"<(/?)table(?=[\s>])[^>]*>?", re.IGNORECASE)
+_STRUCK = re.compile(
+    r"(?<!~)~~(?=[^\s~])(?:[^~\n]|\n(?!\s*\n))*(?<=[^\s~])~~(?!~)|<(del|s|strike)>(?:(?!</?\1>)[^\n])*</\1>",
+    re.IGNORECASE,
+)
+"""What is struck out: the text no longer says it."""
 _MEND = "nothing can mend this but a person: correct the one that is wrong"
 
 
@@ -96,10 +101,13 @@ class Page:
 
     @cached_property
     def sights(self) -> list[Sight]:
-        """Every block with its numbers."""
+        """Every block with its numbers, but for those that are struck out."""
         counted: list[list[Token]] = [[] for _ in self.blocks]
+        struck = [found.span() for found in _STRUCK.finditer(self.source)]
+        starts = [start for start, _ in struck]
         for token in self.tokens:
-            if token.role in ("number", "word"):
+            at = bisect_right(starts, token.start) - 1
+            if token.role in ("number", "word") and not (at >= 0 and token.end <= struck[at][1]):
                 counted[token.block].append(token)
         return [
             Sight(index, block, tuple(_number(block, token) for token in counted[index]))

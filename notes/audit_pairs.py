@@ -31,19 +31,19 @@ class Pair:
         return max(self.before, self.after)
 
 
-_MOVES = (
+MOVES = (
     r"fell|falls|fall|falling|fallen|dropped|drops|drop|dropping|went|goes|gone|going|rose|rises|rise|risen|grew|grows"
     r"|grown|growing|shrank|shrunk|shrinks|increased|increases|increasing|decreased|decreases|decreasing|declined"
     r"|reduced|reduces|reducing|reduction|cut|cuts|lowered|raised|improved|improves|improving|improvement|slowed"
     r"|climbed|jumped|moved|came|sped\sup|doubled|tripled|halved|down|up|shortened|slimmed|trimmed|brought|bringing"
 )
-_MOVED = re.compile(rf"\b(?:{_MOVES})\b", re.IGNORECASE)
+_MOVED = re.compile(rf"\b(?:{MOVES})\b", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\s+(?:just\s+|only\s+|the\s+|an?\s+)?$", re.IGNORECASE)
 _WHEN = r"(?:\s(?:in|on|at|by|per|a|an|last|this)\s[^.;:,()]{1,18}?)?"
 _TO = re.compile(rf"{_WHEN}\s*(?:(?:all\sthe\sway|down|up|back)\s+)*to\s+(?:just\s+|only\s+|now\s+|an?\s+|mere\s+)*")
 _ARROW = re.compile(r"\s*(?:-{1,2}>|→|=>|⇒|⟶)\s*")
 _BECAME = re.compile(
-    rf"\s*,?\s*(?:and\s|it\s|they\s|then\s|has\s|have\s|now\s)*(?:{_MOVES})\s(?:(?:down|up|back)\s)?to\s(?:just\s|only\s)?",
+    rf"\s*,?\s*(?:and\s|it\s|they\s|then\s|has\s|have\s|now\s)*(?:{MOVES})\s(?:(?:down|up|back)\s)?to\s(?:just\s|only\s)?",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
@@ -75,7 +75,7 @@ _THAN_THAT = re.compile(
 _BEFORE = re.compile(r"\s+before(?:\s[^.;:\d,]{1,25})?,?\s(?:and|but)\s(?:only\s|just\s|is\s)?", re.IGNORECASE)
 _AFTER = re.compile(r"\s+after(?:wards|ward)?(?:\s(?:it|that|the\s\w+|this))?(?!\w)", re.IGNORECASE)
 _FROM_BEHIND = re.compile(rf"{_WHEN}\s*,?\s*(?:up\s|down\s)?from\s(?:the\s|an?\s|about\s)?", re.IGNORECASE)
-_REACHED = re.compile(rf"\b(?:{_MOVES})\s(?:to|at)\s(?:just\s|only\s)?$", re.IGNORECASE)
+_REACHED = re.compile(rf"\b(?:{MOVES})\s(?:to|at)\s(?:just\s|only\s)?$", re.IGNORECASE)
 _SETTINGS = re.compile(
     r"\b(?:threads?|gpus?|cores?|cpus?|workers?|nodes?|batch(?:es)?|versions?|layers?|bits?|blocks?|steps?|epochs?"
     r"|clients?|streams?|replicas?|processes|sizes?\sof|chapters?|pages?|sections?|lines?|rows?|ages?|aged|dates?"

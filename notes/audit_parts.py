@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from campaign.notes.audit_complete import REST, opposite, rest_last
 from campaign.notes.audit_sentence import Prose, noun
+from campaign.notes.findings import Level
 
 _STATE = re.compile(
     r"\s+(?:are |were |is |was )?(?:[a-z]+ed|ok|okay|new|wrong|right|unbound|bound|unknown|kept|lost|won|found|yes|no"
@@ -83,8 +84,16 @@ def _hold(prose: Prose, parts: range, at: int) -> bool:
     near = abs(added - total.value) <= max(1.0, 0.2 * total.value) or opposite(prose, parts)
     if near:
         source = f"{len(items)} parts"
-        prose.tell("sum", total, items, f"{added:g}", source, what="part", also=[f"the parts give {added:g}"])
+        also = [f"the parts give {added:g}"]
+        sure = added > total.value or _total_said(prose, at) or rest_last(prose, parts) or not _leads(prose, at)
+        level: Level = "error" if sure else "warning"
+        prose.tell("sum", total, items, f"{added:g}", source, what="part", also=also, level=level)
     return near
+
+
+def _leads(prose: Prose, at: int) -> bool:
+    """Whether it is "of 20 runs": what is said of them then need not be of all."""
+    return re.search(r"\bof\s+(?:the\s|all\s|these\s|our\s)*$", prose.ahead(at), re.IGNORECASE) is not None
 
 
 def _says_all(prose: Prose, parts: range, at: int) -> bool:

@@ -216,6 +216,10 @@ def _counted_fraction(prose: Prose, at: int, value: float) -> None:
         count, total = at + 2, at + 1
         if not _BRACKET_ONLY.match(prose.text, prose.numbers[count].end):
             return
+    elif prose.numbers[at + 1].token.kind == "total" and re.fullmatch(r",\s*", prose.gap(at + 1, at + 2)):
+        count, total = at + 2, at + 1
+        if not re.match(r"\s*,", prose.text[prose.numbers[count].end :]):
+            return
     else:
         return
     if not prose.plain(count, total) or prose.known(total).value <= 0 or noun(prose.numbers[count]):

@@ -28,7 +28,7 @@ _OVERLAP = re.compile(
     r"|some (?:\w+ )?(?:have|are)|two labels|both|wall|unique|distinct|deduplicated)\b",
     re.IGNORECASE,
 )
-_PART = re.compile(
+PART = re.compile(
     r"\b(?:top|first|largest|biggest|main|selected|some|sample|excerpt|examples?|partial|highlights|including|notable"
     r"|selection|subset|most)\b|…|\.\.\.",
     re.IGNORECASE,
@@ -122,7 +122,7 @@ def level_of(
     one: Sum, kind: str, support: int, said: str, cut: bool = False, alone: bool = False, keyed: bool = False
 ) -> Level | None:
     """How sure it is that a total is wrong; None where it may well be right."""
-    if one.verdict == "loose" or (one.over and (one.gaps or cut or _PART.search(said))):
+    if one.verdict == "loose" or (one.over and (one.gaps or cut or PART.search(said))):
         return None
     if not one.over and _OVERLAP.search(said) and one.total.value >= max(item.value for item in one.items):
         return None

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from campaign.notes.audit_aggregates import audit_aggregates
 from campaign.notes.audit_derived import audit_derived
 from campaign.notes.audit_grid import Grid, columns, rows
 from campaign.notes.audit_page import Page, Table, Tested
 from campaign.notes.audit_printed import Printed
+from campaign.notes.audit_rates import audit_rate_columns
+from campaign.notes.audit_running import audit_running
 from campaign.notes.audit_sums import audit_sums
 from campaign.notes.audit_ways import RATIO, SHARE
 from campaign.notes.findings import Finding
@@ -19,7 +22,10 @@ def audit_tables(page: Page, tested: Tested) -> None:
             continue
         by_column = columns(table)
         audit_sums(page, table, by_column, tested)
+        audit_running(page, by_column, tested)
+        audit_aggregates(page, table, by_column, tested)
         audit_derived(page, by_column, tested)
+        audit_rate_columns(page, by_column, tested)
         _whole(page, by_column, tested)
         if len(table.rows) <= 40 and _names_a_ratio(table):
             audit_derived(page, rows(table), tested, by_row=True)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from campaign.notes.audit_amounts import in_common, kind_of
 from campaign.notes.audit_grid import Counted, Grid, Series, in_base, total_kind
-from campaign.notes.audit_page import Page, Table, Tested
+from campaign.notes.audit_page import Number, Page, Table, Tested
 from campaign.notes.audit_sum import NOT_ADDED, Sum, added_up, level_of, tell_sum
 
 _NO_AMOUNT = re.compile(r"[×%?°]|.*/.*|pp|bps|[kMG]?Hz|fps|QPS|RPS|TPS|dB\w*|x")
@@ -102,10 +103,30 @@ def _sum_of(grid: Grid, series: Series, row: int, rows: Sequence[int], deducted:
         if item and own == unit:
             items.append(replace(item, value=-abs(item.value)) if i in deducted else item)
         gaps |= bool(item) and own != unit
+    if unit != series.unit and (mixed := _mixed(series, row, rows)):
+        return mixed
     grouped = any(i in grid.totals for i in rows) or any(i in grid.totals for i in range(row))
     if len(items) < (1 if grouped else 2):
         return None
     return added_up(series.name, unit, total, items, gaps)
+
+
+def _mixed(series: Series, row: int, rows: Sequence[int]) -> Sum | None:
+    """The total of sizes in several units, such as kB and MB; None where a cell holds something else."""
+    known = [one for i in (*rows, row) if (one := series.numbers[i])]
+    numbers = [
+        Number(one.token, 0, one.token.end - one.token.start, one.token.noun_end - one.token.start) for one in known
+    ]
+    if (
+        len(known) <= len(rows)
+        or len(known) < 3
+        or any(kind_of(number)[0] not in ("bytes", "bits") for number in numbers)
+    ):
+        return None
+    found = []
+    for *items, total in in_common(numbers, [one.fine() for one in known]):
+        found.append(added_up(series.name, total.token.unit or "", total, items))
+    return min(found, key=lambda one: ("", "near", "loose", "no").index(one.verdict), default=None)
 
 
 def _last_rows(grid: Grid, columns: Sequence[Series], row: int) -> list[Sum]:

@@ -28,6 +28,8 @@ DIVIDES = re.compile(
 SHARE = re.compile(
     r"\b(?:shares?|proportion|portion|fraction|distribution|breakdown|of total|of all|% of)(?!\w)", re.IGNORECASE
 )
+_CHANGE = re.compile(r"\W*(?:changes?|delta|diff(?:erence)?|[Δδ∆])\W*(?:%\W*)?", re.IGNORECASE)
+"""A name that says no more than that there is a change, so that its sign tells which way."""
 _NO_SHARE = re.compile(
     r"\b(?:growth|usage|utili[sz]ation|coverage|accuracy|efficiency|error|loss|(?:in|de)crease|changes?|gains?|savings?)\b",
     re.IGNORECASE,
@@ -123,6 +125,11 @@ def ways(grid: Grid, series: Series, values: Sequence[Series]) -> Iterator[Way]:
     for a, b in permutations(values, 2):
         if a.unit != b.unit:
             continue
+        if says_direction(series, a, b):
+            yield from _directed(series, a, b, percent)
+            continue
+        if says_direction(series, b, a):
+            continue
         prior = float(any(BEFORE.search(one.name) and AFTER.search(other.name) for one, other in ((a, b), (b, a))))
         pair = _pair(a, b, fine=prior > 0 and counts(a) and counts(b))
         if percent and named:
@@ -147,13 +154,34 @@ def ways(grid: Grid, series: Series, values: Sequence[Series]) -> Iterator[Way]:
                 yield Way(f"gain of {a.name!r} on {said}", gain, at)
                 yield Way(f"{a.name!r} in percent of {said}", percent_back, at, nothing=100.0)
             else:
-                yield Way(f"{a.name!r} over {said}", under, at, nothing=1.0)
-                yield Way(f"{said} over {a.name!r}", over, at, nothing=1.0)
+                prior = float(series.inside and a.home == series.home)
+                yield Way(f"{a.name!r} over {said}", under, at, nothing=1.0, prior=prior)
+                yield Way(f"{said} over {a.name!r}", over, at, nothing=1.0, prior=prior)
     for counted in grid.counted if percent else ():
         yield Way(f"counts in {counted.name!r}", percent_of, _of_whole(counted), "share")
     for a in values if percent and not series.inside and not _NO_SHARE.search(series.name) else ():
         if a.unit != "%" and (whole := whole_of(grid, a)):
             yield Way(f"share of {a.name!r} in its total", percent_of, _fixed(a, whole), "share")
+
+
+def says_direction(series: Series, a: Series, b: Series) -> bool:
+    """Whether a signed series says how much the second is more than the first: the change from old to new."""
+    return (
+        _CHANGE.fullmatch(series.name) is not None
+        and signed(series)
+        and BEFORE.search(a.name) is not None
+        and AFTER.search(b.name) is not None
+        and not BEFORE.search(b.name)
+        and not AFTER.search(a.name)
+    )
+
+
+def _directed(series: Series, a: Series, b: Series, percent: bool) -> Iterator[Way]:
+    pair = _pair(a, b, fine=counts(a) and counts(b))
+    if percent:
+        yield Way(f"change from {a.name!r} to {b.name!r}", change, pair, prior=1.0)
+    if (percent and a.unit in ("%", "?")) or (not percent and a.unit != "?" and series.unit in ("pp", "", a.unit)):
+        yield Way(f"difference of {a.name!r} and {b.name!r}", difference, _pair(a, b, fine=True), prior=1.0)
 
 
 def _pair(a: Series, b: Series, unit: str = "", fine: bool = False) -> Callable[[int], Sequence[Printed | None]]:
@@ -169,6 +197,11 @@ def _pair(a: Series, b: Series, unit: str = "", fine: bool = False) -> Callable[
 def counts(series: Series) -> bool:
     """Whether its numbers are whole and without a unit: things counted, which nobody rounds."""
     return not series.unit and all(one.whole for one in series.known)
+
+
+def is_counted(one: Printed, operands: Sequence[Printed]) -> bool:
+    """Whether all are whole numbers without a unit."""
+    return all(each.whole and not own_unit(each) and each.factor == 1 for each in (one, *operands))
 
 
 def _of_whole(counted: Counted) -> Callable[[int], Sequence[Printed | None]]:
