@@ -58,6 +58,8 @@ _ASPECT = -3.0
 _IN_PLOT, _OUTSIDE_PLOT = 2.0, -2.0
 _IN_CODE = -4.0
 """Digits in the middle of code name something more often than they tell a result."""
+_PART_OR_TOTAL = 3.5
+"""Of two counts in "48 of 48", the one with more conditions is the part."""
 _NOTHING_TELLS = -2.0
 _POWERS_OF_TWO = frozenset(2**power for power in range(5, 31))
 OWN = "in its own format"
@@ -68,7 +70,14 @@ _PRINTED = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)*")
 _UNGROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_SIGNS = frozenset("ns µs ms s W kW % GB GiB MB MiB KB KiB × h min".split())
+UNIT_SIGNS = frozenset("ns µs ms s W kW % GB GiB MB MiB KB KiB × h min".split())
+"""Units that are measured in, where others count things."""
+_MEASURED = frozenset(
+    f"{word}{end}"
+    for word in "second minute hour day week month year millisecond watt byte".split()
+    for end in ("", "s")
+) | {"percent", "h", "min"}
+"""Words for what is measured: none of them counts another thing."""
 _SAME_UNIT = {"us": "µs", "μs": "µs", "bytes": "B"}
 _UNTOLD = frozenset(
     """a an and are as at be between both but by draw each every for from had has have if in into is it its mean no not
@@ -307,7 +316,7 @@ class Bindings:
     def nearest(self, number: Number, most: int = 2) -> list[tuple[str, str]]:
         """The ids and texts of the readings of its unit whose values come nearest to a number; none for words."""
         printed = _PRINTED.fullmatch(number.plain)
-        if not printed or number.token.unit not in _SIGNS:
+        if not printed or number.token.unit not in UNIT_SIGNS:
             return []
         value, _ = _value_of(number.plain, number.token)
         alike = [one for one in self._known if _base_unit(one.reading.unit) == number.token.unit and not one.prior]
@@ -421,6 +430,7 @@ class Bindings:
                 tables.setdefault((number.cell[0], "row", number.cell[1]), []).append(index)
         traits = [_traits(one) if number.cell else {} for one, number in zip(tried, numbers, strict=True)]
         support = {key: {index: traits[index] for index in inside} for key, inside in tables.items()}
+        near = in_sequence(numbers)
         for index, number in enumerate(numbers):
             for one in tried[index]:
                 gain, why = 0.0, []
@@ -431,10 +441,13 @@ class Bindings:
                         if share > 0.3:
                             gain += (_COLUMN_KIN if kind == "column" else _ROW_KIN) * share
                             why.append(f"like others of its {kind} ({trait})")
-                ends, told = _interval(index, one, tried, numbers)
+                ends, told = _interval(one, tried, near[index])
                 if ends:
                     gain += ends
                     why.append(told)
+                if _fits_its_side(one, tried[index], number.token.kind):
+                    gain += _PART_OR_TOTAL
+                    why.append("counts what passes" if number.token.kind == "count-of" else "counts all")
                 one.more, one.more_reasons = gain, tuple(why)
 
 
@@ -576,17 +589,19 @@ def _base_unit(unit: str) -> str:
 def _unit_allows(token: Token, reading: Reading) -> bool:
     """Whether the unit's sign behind the number is the reading's; a check would refuse another."""
     unit = _SAME_UNIT.get(token.unit or "", token.unit or "")
+    if unit in _MEASURED and reading.unit and unit not in reading.unit:
+        return False  # two hours are no GPUs
     said_apart = token.end > token.core_end or token.kind in ("range-low", "from")
-    return not (said_apart and unit in _SIGNS and unit != _base_unit(reading.unit))
+    return not (said_apart and unit in UNIT_SIGNS and unit != _base_unit(reading.unit))
 
 
 def _unit_score(number: Number, reading: Reading) -> tuple[float, list[str]]:
     """What the unit says for the reading, and the reason in words."""
     unit, declared = number.token.unit, _base_unit(reading.unit)
-    measured = declared in _SIGNS
+    measured = declared in UNIT_SIGNS
     if unit:
         same = _SAME_UNIT.get(unit, unit)
-        if same in _SIGNS:
+        if same in UNIT_SIGNS:
             return (_SAME_SIGN, [f"unit {same}"]) if same == declared else (0.0, [])
         nouns = set(stems(unit))
         if nouns & set(stems(f"{reading.unit} {reading.id.replace('_', ' ')}")):
@@ -642,7 +657,35 @@ def _shared(traits: Mapping[int, _Traits], index: int, one: _Tried, numbers: Seq
     return best, told
 
 
-def _interval(index: int, one: _Tried, tried: Sequence[list[_Tried]], numbers: Sequence[Number]) -> tuple[float, str]:
+_LEVEL = re.compile(r"[\s%]*(?:confidence[\s-]+)?(?:intervals?|CI|limits?)\b")
+
+
+def in_sequence(numbers: Sequence[Number]) -> list[dict[int, int]]:
+    """For each number the indices of those up to two steps from it in its block, by the steps.
+
+    The level of an interval, "0.314 (95 % interval 0.217 to 0.410)", is passed over.
+    """
+    order = [i for i, one in enumerate(numbers) if not (one.token.unit == "%" and _LEVEL.match(one.after))]
+    found: list[dict[int, int]] = [{} for _ in numbers]
+    for place, index in enumerate(order):
+        for step in (-2, -1, 1, 2):
+            at = place + step
+            if 0 <= at < len(order) and numbers[order[at]].token.block == numbers[index].token.block:
+                found[index][step] = order[at]
+    return found
+
+
+def _fits_its_side(one: _Tried, rivals: Sequence[_Tried], kind: str) -> bool:
+    """Whether a count with more conditions stands before an "of", or one with fewer behind it, where both are there."""
+    counts = {other.known.reading.formula for other in rivals if other.known.reading.formula.startswith("count of")}
+    conditions = {formula.count(" == ") for formula in counts}
+    own = one.known.reading.formula
+    if kind not in ("count-of", "total") or own not in counts or len(conditions) < 2:
+        return False
+    return own.count(" == ") == (max(conditions) if kind == "count-of" else min(conditions))
+
+
+def _interval(one: _Tried, tried: Sequence[list[_Tried]], beside: Mapping[int, int]) -> tuple[float, str]:
     """What is gained where an end of an interval stands beside the other end, or its middle beside both."""
     stem, _, aspect = one.known.reading.id.rpartition(".")
     if aspect == "lo":
@@ -653,11 +696,8 @@ def _interval(index: int, one: _Tried, tried: Sequence[list[_Tried]], numbers: S
         wanted = {f"{one.known.reading.id}.lo": (1,), f"{one.known.reading.id}.hi": (2,)}
     gain, told = 0.0, []
     for name, steps in wanted.items():
-        near = [index + step for step in steps if 0 <= index + step < len(numbers)]
-        block = numbers[index].token.block
-        if any(
-            other.known.reading.id == name for at in near if numbers[at].token.block == block for other in tried[at]
-        ):
+        near = [beside[step] for step in steps if step in beside]
+        if any(other.known.reading.id == name for at in near for other in tried[at]):
             gain += _BOTH_ENDS if name.endswith(_ENDS) and f".{aspect}" in _ENDS else _MIDDLE
             told.append(name)
     return gain, f"beside {' and '.join(told)}" if told else ""

@@ -11,8 +11,9 @@ from campaign.notes.chain import chain_file, check_chain, extend, not_adopted, r
 from campaign.notes.check import check
 from campaign.notes.corrections import Settled, append
 from campaign.notes.entry_words import require_words
-from campaign.notes.errors import CannotTell, UsageError
+from campaign.notes.errors import CannotTell, TemplateError, UsageError
 from campaign.notes.history import NoHistory, Repository, open_history, require_history, sha256_of
+from campaign.notes.images import missing
 from campaign.notes.neighbours import neighbours, settle
 from campaign.notes.paths import Campaign, Part
 from campaign.notes.post import Post
@@ -35,6 +36,7 @@ def build_part(part: Part) -> Outcome:
     """Build a draft, or make a published part's surroundings anew; its body stays."""
     built = build(part)
     kept = kept_post(part, built.sources)
+    _require_images(built, kept or built.post)
     if kept is None:
         _refuse_to_build_over(part)
         written = write(built)
@@ -59,6 +61,22 @@ def build_part(part: Part) -> Outcome:
             lines.append(f"bound anew: {part.show(part.numbers)}; commit it")
         return Outcome(tuple(lines))
     return Outcome((*lines, *_differs(built, kept)), differs=True)
+
+
+def _require_images(built: Built, post: Post) -> None:
+    """Refuse, before anything is written, a post that shows an image which is not there."""
+    part = built.sources.part
+    gone = missing(post.text, part.folder, {f"plots/{name}.svg" for name in built.plots})
+    if gone:
+        lines = {image.source: image.line for image in reversed(gone)}
+        files = [
+            f"{part.show(part.folder / source)} (line {line} of the post)" for source, line in sorted(lines.items())
+        ]
+        many = "there are no such files" if len(files) > 1 else "there is no such file"
+        raise TemplateError(
+            f"{', '.join(files)}: {many}; the post shows it as an image. Put it there, or take the image out of "
+            f"{part.show(part.template)}. Nothing was written."
+        )
 
 
 def _bound_anew(built: Built) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from campaign.analysis.errors import ReadingError
-from campaign.notes.claims import typed_numbers, weak_claims
+from campaign.notes.claims import WORD_FACT, typed_numbers, weak_claims
 from campaign.notes.findings import Finding, Level
 from campaign.notes.ledger import Ledger
 from campaign.notes.margins import Margins, margins
@@ -25,7 +25,8 @@ def claim_findings(part: Part, post: Post, ledger: Ledger, sources: Sources) -> 
     weak = dict(weak_claims(places, sources.readings))
     for index, why in weak.items():
         if index in at:
-            yield _finding("claim", path, at[index], why, "write the word as plain text, or change the claim", "error")
+            mend = f"change the claim to one that the data decide; where none do, {WORD_FACT}"
+            yield _finding("claim", path, at[index], why, mend, "error")
     for index, why in typed_numbers(places):
         if index in at:
             mend = "declare the number as a constant of the plan, and name it in the claim"

@@ -11,6 +11,11 @@ from campaign.analysis.readings import Readings
 from campaign.analysis.worlds import named, other_world
 from campaign.notes.errors import ClaimError
 
+WORD_FACT = (
+    'quote a fact that is the word, {{ q("…") }}: in facts.toml its value is the word, and its source says who '
+    "states it"
+)
+"""What binds a comparing word that no computed reading stands behind; begins with a small letter."""
 MOST_NAMED = 6
 """How many ids a message names."""
 
@@ -54,7 +59,7 @@ def _weakness(expression: str, readings: Readings) -> str:
     if not computed:
         return (
             "names no reading that is computed from data, so nothing could make it false; "
-            "expected at least one. Write the word as plain text, or claim something that the data decide."
+            f"expected at least one. Claim something that the data decide; where no data do, {WORD_FACT}."
         )
     holds = claim_holds(expression, readings)
     if holds is None or other_world(parse(expression), readings, not holds) is not None:
@@ -85,7 +90,7 @@ def weak_claims(places: Sequence["Claimed"], readings: Readings) -> list[tuple[i
         if not why and place.word and place.word == place.otherwise:
             why = (
                 f"says {place.word!r} whether it is true or not; expected two words, or one and none. Give the word "
-                "for the other case, or write it as plain text."
+                f"for the other case; where no data decide it, {WORD_FACT}."
             )
         if why:
             found.append((index, why))

@@ -7,13 +7,15 @@ changes that `Import.changes` lists.
 """
 
 import json
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -23,22 +25,27 @@ from campaign.kernels.errors import CampaignError
 from campaign.notes.bindings import (
     AHEAD,
     CLEAR,
+    UNIT_SIGNS,
     Bindings,
     Candidate,
     Number,
     clearly_ahead,
     format_that_prints,
+    in_sequence,
     numbers_in,
 )
 from campaign.notes.claims import check_claim, claim_holds
 from campaign.notes.errors import TemplateError, UsageError
+from campaign.notes.front_matter import FrontMatter, day_in, front_matter
+from campaign.notes.images import Shown, images
+from campaign.notes.marked import plainly
 from campaign.notes.new import write_folder
 from campaign.notes.numbers import Token, find, find_in, surroundings
-from campaign.notes.origins import Setting, derived, setting_for, settings_of
+from campaign.notes.origins import Setting, derived, likely_parts, setting_for, settings_of
 from campaign.notes.parser import parser
 from campaign.notes.paths import Campaign, Part, part_name
 from campaign.notes.post import BEGIN, END, split
-from campaign.notes.quote import COMMA
+from campaign.notes.quote import COMMA, print_reading
 from campaign.notes.reader import Block, read
 from campaign.notes.render import CLOSE, MIDDLE, OPEN, render
 from campaign.notes.sources import Sources
@@ -56,7 +63,7 @@ LIKELY = 0.05
 WORTH = 0.01
 """The chance below which a candidate is not worth a person's time."""
 
-Outcome = Literal["bound", "fact", "decide", "compared", "name", "declared", "structure"]
+Outcome = Literal["bound", "fact", "decide", "compared", "worded", "name", "declared", "structure"]
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,8 @@ class Item:
     column: int
     text: str
     outcome: Outcome
-    """bound to a reading; fact that lacks a source; decide and compared (a comparing word): for a person; name: to be
-    declared; declared and structure: as they are."""
+    """bound to a reading; fact that lacks a source; decide and compared (a comparing word): for a person;
+    worded: a comparing word that becomes a fact; name: to be declared; declared and structure: as they are."""
     proposal: str
     """What the template or facts.toml has for it; for a person, what there is to choose from."""
     why: str
@@ -98,6 +105,17 @@ class Stub:
 
 
 @dataclass(frozen=True)
+class Dated:
+    """The day of an old post, as it says itself."""
+
+    day: date
+    where: str
+    """Place in the old file, and the words that say it."""
+    certain: bool
+    """Whether a setting says it; else a person looks at it."""
+
+
+@dataclass(frozen=True)
 class Import:
     """An old post as it would stand in a campaign; nothing is written yet."""
 
@@ -115,6 +133,10 @@ class Import:
     sources: Sources | None
     decimal: str = "."
     """The mark before the decimals in its prose."""
+    dated: "Dated | None" = None
+    """The day that it says it is of."""
+    images: tuple[Shown, ...] = ()
+    """The images that it shows from files beside it."""
 
     @property
     def readings(self) -> Readings:
@@ -152,7 +174,9 @@ def propose(text: str, path: str, sources: Sources | None, names: Collection[str
     tokens, proposed = _all_tokens(blocks, old.text, declared, decimal)
     work = _Work(old, blocks, tokens, set(proposed), sources, decimal)
     template = work.template()
-    title = next((b.text.strip() for b in blocks if b.kind == "heading" and b.text.strip()), "") or Path(path).stem
+    heading = next((b.text.strip() for b in blocks if b.kind == "heading" and b.text.strip()), "")
+    title = old.front.title or heading or Path(path).stem
+    pictures = tuple(replace(image, line=old.place(_line_start(old.text, image.line))[0]) for image in images(old.text))
     return Import(
         path,
         title or "untitled",
@@ -164,7 +188,37 @@ def propose(text: str, path: str, sources: Sources | None, names: Collection[str
         (*old.changes, *work.changes),
         sources,
         decimal,
+        _dated(old, blocks, tokens),
+        pictures,
     )
+
+
+_LEAD = 6
+"""So many blocks from the top a post may say when it is of."""
+
+
+def _dated(old: "_Old", blocks: Sequence[Block], tokens: Sequence[Token]) -> Dated | None:
+    """The day that the front matter says, or else a line at the top that holds it alone or says it was published."""
+    if old.front.day:
+        return Dated(old.front.day, f"{old.path}: its front matter", True)
+    for index, block in enumerate(blocks[:_LEAD]):
+        day = day_in(block.text)
+        said = " ".join(block.text.split())
+        if not day or block.kind == "heading" or block.cell:
+            continue
+        token = next((one for one in tokens if one.block == index and day_in(one.text) == day), None)
+        if token and (_PUBLISHED.search(said) or said.find(token.text) == 0):
+            line, column = old.place(token.start)
+            return Dated(day, f"{old.path}:{line}:{column}: “{said[:60]}{'…' if len(said) > 60 else ''}”", False)
+    return None
+
+
+_PUBLISHED = re.compile(r"\b(published|posted|written|dated?|updated|released)\b", re.IGNORECASE)
+
+
+def _line_start(text: str, line: int) -> int:
+    """The offset at which a line, counted from 1, begins."""
+    return sum(len(one) + 1 for one in text.split("\n")[: line - 1])
 
 
 def _all_tokens(
@@ -195,6 +249,7 @@ class _Old:
     removed: tuple[int, ...]
     """Offsets in `text` before which one blank line was taken out, each."""
     changes: tuple[str, ...]
+    front: FrontMatter
 
     @cached_property
     def _lines(self) -> list[int]:
@@ -218,9 +273,14 @@ def _tidied(text: str, path: str) -> _Old:
     if "\r" in text:
         text = re.sub(r"\r\n?", "\n", text)
         changes.append("line ends are single line feeds")
+    front = front_matter(text)
+    if front.length:
+        first = front.lines
+        text = text[front.length :]
+        changes.append(_settings_told(front))
     if BEGIN in text and END in text and text.find(BEGIN) < text.rfind(END):
         post = split(text, path)
-        first = text.count("\n", 0, post.body_start)
+        first += text.count("\n", 0, post.body_start)
         text = post.body
         changes.append("only the body between the two markers is taken: banner and entries are built")
     if not text.endswith("\n"):
@@ -238,7 +298,14 @@ def _tidied(text: str, path: str) -> _Old:
         seen = "a reader sees the same" if same else "look at it: a reader sees a difference, as in a code block"
         changes.append(f"{len(removed)} further blank lines are left out where several follow each other; {seen}")
         text = tight
-    return _Old(text, path, first, tuple(removed), tuple(changes))
+    return _Old(text, path, first, tuple(removed), tuple(changes), front)
+
+
+def _settings_told(front: FrontMatter) -> str:
+    """What becomes of the front matter."""
+    taken = " and ".join(name for name, there in (("title", front.title), ("date", front.day)) if there)
+    left = f"left out: {', '.join(front.others)}" if front.others else "nothing else stood there"
+    return f"the front matter is no text: {f'its {taken} go into facts.toml; ' if taken else ''}{left}"
 
 
 # Proposals
@@ -302,8 +369,11 @@ class _Work:
             bindings = Bindings(self.sources.readings, labels)
             found = bindings.candidates(numbers)
             self._nearest = bindings.nearest
+        best = [self._best(*one) for one in zip(numbers, found, strict=True)]
+        leading = [one or _leading(candidates) for one, candidates in zip(best, found, strict=True)]
+        near = in_sequence(numbers)
         for index, (number, candidates) in enumerate(zip(numbers, found, strict=True)):
-            self._number(index, number, candidates)
+            self._number(index, number, candidates, best[index], self._stands_for(leading, near[index]))
         self._derive(numbers)
         with_numbers = {surroundings(self.blocks, token) for token in counted}
         for token in self._tokens:
@@ -326,10 +396,36 @@ class _Work:
         said = block.text[start:end]
         return re.sub(r"^[-‐‑﹣－–‒](?=[\d.,])", MINUS, said)
 
-    def _number(self, index: int, number: Number, candidates: Sequence[Candidate]) -> None:
+    def _best(self, number: Number, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The candidate that a number is bound to."""
+        return clearly_ahead(candidates) or self._vouched(candidates, setting_for(number, self._settings))
+
+    def _stands_for(self, leading: Sequence[Candidate | None], near: Mapping[int, int]) -> str:
+        """The id of the reading in whose place a number stands, told by an interval around it; empty for none.
+
+        A value and the ends of its interval follow each other: where two of the three are known, the third is.
+        """
+
+        def name(step: int) -> str:
+            return one.id if step in near and (one := leading[near[step]]) else ""
+
+        for steps, ends, own in (
+            ((1, 2), (".lo", ".hi"), ""),
+            ((-1, 1), ("", ".hi"), ".lo"),
+            ((-2, -1), ("", ".lo"), ".hi"),
+        ):
+            first, second = (name(step) for step in steps)
+            stem = first.removesuffix(ends[0])
+            around = first and (first, second) == (f"{stem}{ends[0]}", f"{stem}{ends[1]}")
+            if around and (own or stem != name(-1)):
+                return f"{stem}{own}"
+        return ""
+
+    def _number(
+        self, index: int, number: Number, candidates: Sequence[Candidate], best: Candidate | None, stands_for: str
+    ) -> None:
         token = number.token
         setting = setting_for(number, self._settings)
-        best = clearly_ahead(candidates) or self._vouched(candidates, setting)
         worth = [one for one in candidates if one.chance >= WORTH]
         if not best and setting and (not worth or worth[0].chance < LIKELY):
             worth = []
@@ -343,9 +439,16 @@ class _Work:
             choice = " | ".join(_choice(one) for one in worth[:SHOWN])
             more = f" | {len(worth) - SHOWN} more" if len(worth) > SHOWN else ""
             more += f" | a fact, with the source {setting.source}" if setting else ""
+            marked = self._marked(token, token.core_start, token.core_end)
+            more += f"; marks stand in it: write {marked}" if marked else ""
             self._mark(token, f"decide: {token.text}: {choice}{more}")
             reason = "marks or code stand in it" if best else _undecided(worth)
             self._item(token, "decide", choice + more, reason)
+        elif self.sources and stands_for in self.sources.readings:
+            printed = print_reading(self.sources.readings[stands_for], decimal=self.decimal)
+            reason = f"stands where {stands_for} would, which prints {printed}"
+            self._mark(token, f"decide: {token.text}: {reason}")
+            self._item(token, "decide", f'{{{{ q("{stands_for}") }}}}', reason)
         else:
             self._fact(index, number, setting)
 
@@ -388,8 +491,11 @@ class _Work:
         first, last = _inside(block, start), _inside(block, end - 1) + 1
         printed = text[start:end]
         if printed != block.text[first:last] or "\n" in printed:
-            self._mark(token, f"decide: {token.text}: marks stand in it; join them, then quote a fact")
-            self._item(token, "decide", "", "marks stand inside it, so that no quote can print it")
+            plain = self._marked(token, start, end) or " ".join(self._said(token).split())
+            shown = " ".join(printed.split())
+            self._mark(token, f"decide: {shown}: marks stand in it: write {plain}, then quote a fact or reading")
+            reason = f"it is written {shown}, with marks inside it, so that no quote can print it: write {plain}"
+            self._item(token, "decide", "", reason)
             return
         value, fmt = _as_value(token, printed, self.decimal)
         unit = token.unit or ""
@@ -404,6 +510,12 @@ class _Work:
         quote = f'{{{{ q("{stub.id}") }}}}'
         self._edits.append(_Edit(start, end, quote, printed))
         self._item(token, "fact", quote, stub.why)
+
+    def _marked(self, token: Token, start: int, end: int) -> str:
+        """What to write in place of a number that holds marks or entities; empty where a quote can stand for it."""
+        block = self.blocks[token.block]
+        said = block.text[_inside(block, start) : _inside(block, end - 1) + 1]
+        return plainly(token.text, self.decimal) if self.old.text[start:end] != said else ""
 
     def _lacks(self, number: Number) -> str:
         """Why nothing can be proposed for a number, with what comes nearest to it."""
@@ -449,28 +561,64 @@ class _Work:
         raise AssertionError("one of that many names is free")
 
     def _compared(self, token: Token) -> None:
+        if not self._any_computed:
+            self._word_fact(token)
+            return
         claim = self._claim(token)
         said = claim or f'claim("…", "{token.text}")'
         facts = self._words.get(token.text.lower(), [])[:SHOWN]
         choice = " | ".join((said, *(f'q("{name}")' for name in facts)))
-        self._mark(token, f"decide: {{{{ {choice} }}}}")
-        self._item(token, "compared", choice, "true of the numbers beside it" if claim else "a comparing word")
+        fact = (
+            ""
+            if facts or self._compares(token)
+            else f'; where no data decide it, a fact: {{{{ q("word…") }}}}, value = "{token.text}"'
+        )
+        self._mark(token, f"decide: {{{{ {choice} }}}}{fact}")
+        self._item(token, "compared", choice + fact, "true of the numbers beside it" if claim else "a comparing word")
+
+    @cached_property
+    def _any_computed(self) -> bool:
+        """Whether any reading is computed from data, so that a claim can stand on it."""
+        readings = self.sources.readings if self.sources else {}
+        return any(readings[name].role == "reading" for name in readings)
+
+    def _word_fact(self, token: Token) -> None:
+        """Propose a comparing word as a fact: no data are there that could decide it."""
+        printed = self.old.text[token.core_start : token.core_end]
+        if not printed.isalpha():
+            self._mark(token, f"decide: {token.text}: marks stand in it: write it plainly, then quote a fact")
+            self._item(token, "compared", "", "marks stand inside it, so that no quote can print it")
+            return
+        line, column = self.old.place(token.start)
+        stub = self._stub(f"word.{printed.lower()}", printed, "", "", f"{self.old.path}:{line}:{column}")
+        why = "a comparing word, and no data are there that decide it"
+        self.stubs[stub.id] = replace(stub, why=why)
+        quote = f'{{{{ q("{stub.id}") }}}}'
+        self._edits.append(_Edit(token.core_start, token.core_end, quote, printed))
+        self._item(token, "worded", quote, why)
 
     def _claim(self, token: Token) -> str:
         """A claim over the bound numbers next to a comparing word that is true of the data; empty where none is."""
-        sign = _SIGN_OF.get(token.text.lower())
-        here = self._bound.get(surroundings(self.blocks, token), {})
-        before = [name for start, name in here.items() if start < token.start]
-        after = [name for start, name in here.items() if start > token.start]
-        if not (sign and before and after and self.sources):
+        sign, pair = _SIGN_OF.get(token.text.lower()), self._compares(token)
+        if not (sign and pair and self.sources):
             return ""
-        expression = f"{before[-1]} {sign} {after[0]}"
+        expression = f"{pair[0]} {sign} {pair[1]}"
         try:
             check_claim(expression, self.sources.readings)
             holds = claim_holds(expression, self.sources.readings)
         except CampaignError:
             return ""
         return f'claim("{expression}", "{token.text}")' if holds else ""
+
+    def _compares(self, token: Token) -> tuple[str, str] | None:
+        """The readings of one unit that are quoted on both sides of a comparing word, the nearest ones."""
+        here = self._bound.get(surroundings(self.blocks, token), {})
+        before = [name for start, name in here.items() if start < token.start]
+        after = [name for start, name in here.items() if start > token.start]
+        if not (before and after and self.sources):
+            return None
+        one, other = (self.sources.readings[name].unit for name in (before[-1], after[0]))
+        return (before[-1], after[0]) if one == other else None
 
     def template(self) -> str:
         """The template; `body` is then what it renders."""
@@ -520,7 +668,17 @@ def _in_math(text: str, at: int) -> bool:
 
 def _choice(one: Candidate) -> str:
     why = "; ".join(one.reasons)
-    return f"{one.quote} ({one.chance:.0%}{': ' if why else ''}{why})"
+    return f"{one.quote} ({_percent(one.chance)}{': ' if why else ''}{why})"
+
+
+def _leading(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The candidate that is likelier than all others together; None where none is."""
+    return candidates[0] if candidates and candidates[0].chance > 0.5 else None
+
+
+def _percent(chance: float) -> str:
+    """A chance in whole percent, cut off: one below a bound is never printed as the bound."""
+    return f"{math.floor(chance * 100)}%"
 
 
 def _undecided(worth: Sequence[Candidate]) -> str:
@@ -530,7 +688,7 @@ def _undecided(worth: Sequence[Candidate]) -> str:
         return f"another reading is computed as {first.id} is: their values are the same"
     if first.chance < CLEAR:
         many = f"; {len(worth)} readings may print it" if len(worth) > 1 else ""
-        return f"{first.id} fits best, and not well enough: {first.chance:.0%} of the {CLEAR:.0%} that it needs{many}"
+        return f"{first.id} fits best, and not well enough: {_percent(first.chance)}, and it needs {CLEAR:.0%}{many}"
     if not first.named or len(worth) < 2:
         return f"only value and unit speak for {first.id}: no word or number of it stands there"
     return f"{first.id} fits best, and {worth[1].id} too well beside it: {AHEAD} times less likely is asked for"
@@ -561,7 +719,10 @@ def _as_value(token: Token, printed: str, decimal: str) -> tuple[int | float | s
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _DULL = frozenset(
-    "a about an and are as at by for from has have in is it its of on or so than that the to was were with".split()
+    """a about after all an and any are as at be been before both but by can did do does each every for from gave get
+    gets give gives had has have here in into is it its made make makes more needs no not now of off on only or over own
+    ran same saw so some such take taken takes than that the their them then there today these they this those to took
+    under up uses used using was we were when where which while with within""".split()
 )
 
 
@@ -570,26 +731,58 @@ def _id_of(number: Number) -> str:
     if number.cell:
         words = [word for label in reversed(number.labels) for word in _NAME.findall(label)[:3]]
     else:
-        words = [word for word in _NAME.findall(number.before)[-6:] if word.lower() not in _DULL][-3:]
-        words = words or [word for word in _NAME.findall(number.after)[:6] if word.lower() not in _DULL][:3]
-    unit = _NAME.findall(number.token.unit or "")
-    said = "_".join(dict.fromkeys(word.lower() for word in (*words, *unit)))[:48].strip("_")
+        words = _named_by(number)
+    said = "_".join(dict.fromkeys(word.lower() for word in words))[:48].strip("_")
     return said or "number"
 
 
+def _named_by(number: Number) -> list[str]:
+    """The words of a sentence that name its number: what it counts, the noun behind it, or the nouns before it."""
+    unit = number.token.unit or ""
+    counted = [] if unit in UNIT_SIGNS else _telling(unit)
+    behind = re.sub(rf"^\s*{re.escape(unit)}(?!\w)", "", number.after) if unit else number.after
+    follows = list(takewhile(lambda word: word.lower() not in _DULL, _NAME.findall(_CUT.split(behind, 1)[0])))
+    before = _CUT.split(number.before)[-1]
+    precedes = _telling(before)[-3:]
+    if counted:
+        return counted
+    if number.token.role == "word" and (part := _PART_OF.match(behind)):
+        return [*_NAME.findall(number.said), *_telling(part[1])[:2]]  # half of the bar
+    if unit in ("%", "×", "") and follows and not (precedes and _SAYS.search(before)):
+        return follows[:2]
+    return precedes or follows[:2] or _telling(number.before)[-3:] or _telling(number.heading)[-3:]
+
+
+def _telling(text: str) -> list[str]:
+    """The words of a text that can name something."""
+    return [word for word in _NAME.findall(text) if word.lower() not in _DULL | UNIT_SIGNS]
+
+
+_CUT = re.compile(r"(?<!\S)\d\S*|[,;:()|](?=\s)|[()]")
+"""What ends the words that belong to a number: another number, a comma, a parenthesis."""
+_SAYS = re.compile(r"\b(?:is|are|was|were|of|at|by|to|from)\s*$")
+"""What stands between a number and the noun that it is said of."""
+_PART_OF = re.compile(r"\s+(?:of\s+)?((?:the|an?|its|that)\s.*)")
+
+
 # What a person reads
+
+_NUMBERS = ("bound", "fact", "decide", "structure")
+"""The outcomes of numbers; others are those of names and words."""
 
 
 def summary(imported: Import) -> str:
     """How many numbers there are, and how many are bound, proposed and left to decide."""
     count = Counter(item.outcome for item in imported.items)
-    numbers = sum(count[outcome] for outcome in ("bound", "fact", "decide", "structure"))
+    numbers = sum(count[outcome] for outcome in _NUMBERS)
     without = sum(not stub.source for stub in imported.facts)
+    worded = f", {count['worded']} proposed as a fact" if count["worded"] else ""
     said = [
         f"{_counted(numbers, 'number')}: {count['bound']} bound to readings",
         f"{count['fact']} proposed as {_counted(len(imported.facts), 'fact')}, {without} of them without a source",
         f"{count['decide']} to decide",
-        f"{count['structure']} structure; {_counted(count['compared'], 'comparing word')} to decide; "
+        f"{count['structure']} structure; {_counted(count['compared'], 'comparing word')} to decide"
+        f"{worded}; "
         f"{_counted(count['declared'], 'declared name')}",
         f"{len(imported.names)} proposed{f' ({_list(imported.names)})' if imported.names else ''}",
     ]
@@ -623,7 +816,38 @@ def next_steps(imported: Import, part: Part) -> list[str]:
             f"{part.show(part.template)}:{lines[0]}: settle each comment {{# decide … #}}, on {_on(lines)}: a quote "
             f"for the number, a claim for the word before it; {part.show(part.folder / REPORT)} gives the reasons"
         )
+    lines = {image.source: image.line for image in reversed(imported.images)}
+    for source, line in sorted(lines.items(), key=lambda item: item[1]):
+        path = part.folder / source
+        if not path.resolve().is_relative_to(part.folder.resolve()):
+            steps.append(f"{imported.path}:{line}: shows {source}, which is outside the part: move it in, name it so")
+        elif not path.is_file():
+            steps.append(
+                f"{imported.path}:{line}: shows {source}, which was not beside it: put it at {part.show(path)}"
+            )
+    if imported.dated is None or not imported.dated.certain:
+        steps += _date_step(part)
     return [*steps, f"notes build {part.name}, then notes check {part.name}"]
+
+
+def origin_steps(text: str, imported: Import, part: Part) -> list[str]:
+    """A line for each part whose data the post may report on, which was taken in without any."""
+    printed = [re.sub(r"[^\d.,+−]", "", item.text) for item in imported.items if item.outcome == "fact"]
+    return [
+        f"{one}: to match with its data, delete {part.show(part.folder)} and import again with --from {one.part.name}"
+        for one in likely_parts(text, printed, part.campaign)
+        if one.part != part
+    ]
+
+
+def _date_step(part: Part) -> list[str]:
+    """A step for a date that a person has to look at, where the part's facts hold one that was proposed."""
+    if not part.facts.is_file():
+        return []
+    for number, line in enumerate(part.facts.read_text("utf-8").split("\n"), 1):
+        if line.startswith(("# PROPOSED: look whether this is its date", "# TO DECIDE: the old post says no date")):
+            return [f"{part.show(part.facts)}:{number + 1}: look at the date of the post"]
+    return []
 
 
 def _lines_with(path: Path, words: str) -> list[int]:
@@ -667,7 +891,13 @@ def write_import(campaign: Campaign, part_name_said: str, imported: Import, day:
             f"{part.show(part.folder)}: is there already; expected a new part, or one with plan, data and facts to "
             "match with. Choose another number."
         )
+    if not any(item.outcome in _NUMBERS for item in imported.items):
+        raise UsageError(
+            f"{imported.path}: holds no number; expected at least one, as a check of a part without any has nothing to "
+            "compare and fails. Nothing was written: leave the post outside the campaign, or write its numbers into it."
+        )
     contents = dict(_files_beside(imported) if there else _files_of_new(part, imported, day))
+    contents |= {name: file for name, file in _pictures(imported).items() if not (part.folder / name).exists()}
     for name in (*contents, "post.md"):
         if (part.folder / name).exists():
             raise UsageError(
@@ -675,6 +905,20 @@ def write_import(campaign: Campaign, part_name_said: str, imported: Import, day:
                 "Move it away, or choose another number."
             )
     return write_folder(part.folder, contents)
+
+
+_PICTURES = frozenset((".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"))
+
+
+def _pictures(imported: Import) -> dict[str, bytes]:
+    """The images that lie beside the old post and below its folder, by the names that it shows them under."""
+    base = Path(imported.path).parent.resolve()
+    found = {}
+    for image in imported.images:
+        path = (base / image.source).resolve()
+        if path.suffix.lower() in _PICTURES and path.is_relative_to(base) and path.is_file():
+            found[path.relative_to(base).as_posix()] = path.read_bytes()
+    return found
 
 
 def _files_beside(imported: Import) -> Iterator[tuple[str, bytes]]:
@@ -726,7 +970,8 @@ def _facts_text(imported: Import, day: date | None) -> str:
         listed = "".join(f"    {json.dumps(name, ensure_ascii=False)},\n" for name in names)
         lines.append(f"\nnames = [\n{listed}]\n")
     if day:
-        lines.append("\n[post]\n" + toml_lines({"title": " ".join(imported.title.split()), "date": day}))
+        lines.append("\n[post]\n" + toml_lines({"title": " ".join(imported.title.split())}))
+        lines.append(f"# {_day_told(imported.dated)}\n" + toml_lines({"date": _day_of(imported, day)}))
     for name, fact in (facts.facts if facts else {}).items():
         said = {key: value for key, value in fact.model_dump().items() if value != ""}
         lines.append(f'\n[facts."{name}"]\n' + _with_floats(said))
@@ -736,6 +981,18 @@ def _facts_text(imported: Import, day: date | None) -> str:
         told = "".join(c if c.isprintable() else " " for c in f"{asked} {stub.where}: {stub.why}")
         lines.append(f'\n# {told}\n[facts."{stub.id}"]\n' + _with_floats(said))
     return "".join(lines)
+
+
+def _day_of(imported: Import, day: date) -> date:
+    return imported.dated.day if imported.dated else day
+
+
+def _day_told(dated: Dated | None) -> str:
+    """Where the date of the post comes from, in one line."""
+    if dated is None:
+        return "TO DECIDE: the old post says no date; this is the day on which it was imported"
+    said = "".join(c if c.isprintable() else " " for c in dated.where)
+    return f"As it stands in {said}" if dated.certain else f"PROPOSED: look whether this is its date, {said}"
 
 
 def _with_floats(said: dict[str, object]) -> str:

@@ -2,14 +2,17 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from campaign.analysis.rounding import Printed
+from campaign.kernels.errors import CampaignError
 from campaign.notes.bindings import Number, stems
+from campaign.notes.ledger import read_ledger
+from campaign.notes.paths import Campaign, Part
 from campaign.notes.sources import Sources
 
 _NO_SETTINGS = ("reading", "constants", "plot", "tables", "verdict", "lever", "about", "question")
@@ -109,6 +112,48 @@ def derived(index: int, numbers: Sequence[Number]) -> Derived | None:
         if number.token.unit == "×" and _gives(other / one, printed):
             return Derived("{1} / {0}", (first, second))
     return None
+
+
+MOST_PARTS = 2
+"""So many parts are named at most as the origin of a text."""
+_SHARED = 2
+"""So many numbers of three digits or more make a part its likely origin."""
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A part that an old text may report on."""
+
+    part: Part
+    named: bool
+    """Whether the text names it."""
+    shared: tuple[str, ...]
+    """Numbers of three digits or more that both print, the part from its readings."""
+
+    def __str__(self) -> str:
+        said = [f"the text names {self.part.title}"] if self.named else []
+        if self.shared:
+            first = ", ".join(self.shared[:3]) + (", …" if len(self.shared) > 3 else "")
+            said.append(f"{len(self.shared)} of its numbers are readings of {self.part.name} ({first})")
+        return " and ".join(said)
+
+
+def likely_parts(text: str, printed: Collection[str], campaign: Campaign) -> list[Likely]:
+    """The parts of the campaign that a text names or that print several of its numbers, the likeliest first."""
+    found = []
+    for part in campaign.parts():
+        if not (part.plan.is_file() and part.numbers.is_file()):
+            continue
+        try:
+            places = read_ledger(part.numbers, part.show(part.numbers))[0].places
+        except CampaignError:
+            continue
+        own = {place.text for place in places if place.kind == "reading" and len(re.sub(r"\D", "", place.text)) > 2}
+        shared = tuple(said for said in dict.fromkeys(printed) if said in own)
+        named = re.search(rf"\b{re.escape(part.title)}\b", text) is not None
+        if named or len(shared) >= _SHARED:
+            found.append(Likely(part, named, shared))
+    return sorted(found, key=lambda one: (-len(one.shared), not one.named))[:MOST_PARTS]
 
 
 def _gives(value: Fraction, printed: Printed) -> bool:

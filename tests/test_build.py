@@ -192,3 +192,24 @@ def test_published_part_with_other_data_leaves_what_was_built_with_it(tmp_path, 
     after = campaign.tree()
     for name in BUILT:
         assert after[f"parts/part-1/{name}"] == before[f"parts/part-1/{name}"]
+
+
+@pytest.mark.parametrize("image", ["img-12.svg", "drawn/a%20b.svg"])
+def test_an_image_that_is_not_there_leaves_everything_as_it_was(tmp_path, monkeypatch, image):
+    """It is looked for before the first file is written, and named with its line."""
+    campaign = written_campaign(tmp_path, monkeypatch)
+    template = campaign.part.template
+    template.write_text(f"{template.read_text()}\n![drawn]({image})\n")
+    before = campaign.tree()
+    done = campaign.notes("build", "1", exit=2)
+    said = f"parts/part-1/{image.replace('%20', ' ')} (line "
+    assert said in done.stderr and "there is no such file" in done.stderr and "Nothing was written" in done.stderr
+    assert campaign.tree() == before
+
+
+def test_images_of_other_places_are_not_looked_for(tmp_path, monkeypatch):
+    """An address, and a picture that no page takes in, hinder no build."""
+    campaign = written_campaign(tmp_path, monkeypatch)
+    template = campaign.part.template
+    template.write_text(f"{template.read_text()}\n![a](https://example.org/x.svg) ![b](photo.png) ![c](../x.svg)\n")
+    assert campaign.notes("build", "1").exit_code == 0

@@ -51,3 +51,10 @@ def test_a_fragile_claim_is_a_note_with_its_margin():
 def test_a_claim_whose_reading_is_gone_is_left_to_the_comparison():
     """It is told once, there."""
     assert found("gone > bar") == []
+
+
+def test_a_claim_without_data_names_the_fact_that_binds_its_word():
+    """Never plain text, which the check would ask to be bound again."""
+    (one,) = found("bar > 0")
+    assert one.level == "error" and "names no reading that is computed from data" in one.expected
+    assert "quote a fact that is the word" in one.mend and "plain text" not in f"{one.mend}{one.expected}"
