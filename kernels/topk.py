@@ -84,9 +84,11 @@ def masked_topk(
     """
     rows, columns, k = _checked(scores, lengths, indices, order)
     ids = _checked_candidates(scores, candidates, rows)
-    device = _device(scores)
+    if cluster not in {shape.cluster for shape in MASKED_SHAPES}:
+        raise ValueError(f"cluster must be 1 or 8, got {cluster}")
     if rows == 0:
         return
+    device = _device(scores)
     listed = min(ids, -(-columns // BLOCK))
     shape = smallest(cluster, listed * BLOCK, of=MASKED_SHAPES)
     kernel, fixed_bytes = _kernel(device.ordinal, "masked", f"masked_topk_{_dtype(scores)}_{order}_{shape}", shape)
