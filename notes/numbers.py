@@ -11,8 +11,8 @@ from typing import Literal
 from campaign.notes.quantities import COMMANDS, Found, plain, quantities, scaled
 from campaign.notes.reader import Block, Span, read
 from campaign.notes.structure import counts_sections, structures
-from campaign.notes.units import HYPHEN, SPACE
-from campaign.notes.words import Value, comparing_words, number_words
+from campaign.notes.units import HYPHEN, SPACE, UNIT, unit_name
+from campaign.notes.words import SIDED, Value, comparing_words, number_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ def find_in(
 
 Place = Literal["", "heading", "section"]
 """Of a block: a heading, or one in a text that counts its sections."""
-_TELLING = re.compile(r"year|date|version", re.IGNORECASE)  # heads of columns that are looked at
+_PARAMETERS = re.compile(r"param", re.IGNORECASE)
+_TELLING = re.compile(r"year|date|version|param", re.IGNORECASE)  # heads of columns that are looked at
 
 
 def surroundings(blocks: Sequence[Block], token: Token) -> tuple[int, int]:
@@ -173,15 +174,45 @@ def _in_text(
     ]
     compared = [plain("comparing", w.kind, w.start, w.end) for w in comparing_words(prose)]
     take(words)
-    take(list(quantities(text, code, decimal_comma)))
+    take([plain("undeclared", "name", *one.span()) for one in SIDED.finditer(prose)])
+    measured = list(quantities(text, code, decimal_comma))
+    if column and _PARAMETERS.search(column):
+        measured = [_in_billions(one) for one in measured]
+    take([_count_of_hardware(seen, one) for one in measured])
     counted = sorted((one for one in found if one.role in ("number", "word")), key=lambda one: one.start)
     related = _relate(seen, counted)
     others = [one for one in found if one.role not in ("number", "word")]
-    return related + compared + [one for one in others if _has_digit(seen[one.start : one.end])]
+    return related + compared + [o for o in others if o.role == "undeclared" or _has_digit(seen[o.start : o.end])]
 
 
 def _has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
+
+
+_HARDWARE = re.compile(
+    r"\s?(?:(?:NVIDIA|Nvidia|AMD|Intel|Google|Apple)\s)?(?:(?:[ABHKLPTV]|MI|GB|GH)\d{1,4}[A-Z]{0,3}\b"
+    r"|(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core|TPU|Gaudi)\s\w)"
+)
+
+
+def _count_of_hardware(text: str, one: Found) -> Found:
+    """The number as a count where what looked like a multiplier stands before a device: 4x A100."""
+    if (
+        one.unit != "×"
+        or one.noun_end != one.end
+        or text[one.end - 1] not in "xX×"
+        or not _HARDWARE.match(text, one.end)
+    ):
+        return one
+    kind = "decimal" if "." in text[one.core_start : one.core_end] else "integer"
+    return replace(one, kind=kind, unit=None, end=one.core_end, noun_end=one.core_end)
+
+
+def _in_billions(one: Found) -> Found:
+    """The number with B for billion, not for bytes."""
+    if one.unit != "B":
+        return one
+    return replace(one, value=scaled(one.value, 9), unit=None, scale=9, letter=True)
 
 
 # Names
@@ -202,7 +233,8 @@ _LETTERED = re.compile(
 )
 _COMMAND = re.compile(rf"(?:{'|'.join(COMMANDS)})\d")
 _SERIES = re.compile(
-    r"\b(?=[A-Zi\d])(?:(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core)"
+    r"\b(?=[A-Zi\d7bglpxz])(?:(?:zstd|gzip|pigz|xz|bzip2|lz4|brotli|zip|lzma|7z)\s-{1,2}\d{1,2}(?![\w%]|[.,]\d)"
+    r"|Zen\s[1-9]\+?(?![\w%]|[.,]\d)|(?:RTX|GTX|GeForce|Quadro|Tesla|Radeon|Instinct|EPYC|Xeon|Ryzen|Threadripper|Core)"
     r"(?:\s(?:PRO|Pro|Ada|RTX|GTX|Gold|Silver|Platinum|Ultra|Threadripper|RX))*\s\d{1,5}\w*(?:\s\d{4}\w*)?"
     r"|(?:Llama|LLaMA|Qwen|Gemma|Mistral|Phi|Claude|Gemini|Grok|DeepSeek|GPT|Falcon|GLM|Kimi|ERNIE|EXAONE|Ministral|Devstral|LFM|O[Ll][Mm]o|InternLM|Granite|Nemotron|Raspberry\sPi|Snapdragon|iPhone"
     r"|Pixel|SSE|AVX)\s\d{1,2}(?:\.\d{1,2})?(?:-\d*[A-Za-z][\w.]*)*(?![\w%]|[.,]\d|\s?[/:–]\s?\d)"
@@ -243,8 +275,9 @@ def _lettered(text: str, start: int, end: int) -> Iterator[Found]:
 # What stands between two numbers
 
 _RANGE = re.compile(
-    rf"(?:{SPACE}?[–—]{SPACE}?|{HYPHEN}{{1,2}}|~|{SPACE}?(?:\.{{2,3}}|…){SPACE}?|{SPACE}(?:to|through){SPACE})$"
+    rf"(?:{HYPHEN}to{HYPHEN}|{SPACE}?[–—]{SPACE}?|{HYPHEN}{{1,2}}|~|{SPACE}?(?:\.{{2,3}}|…){SPACE}?|{SPACE}(?:to|through){SPACE})$"
 )
+_ODDS = re.compile(f"{HYPHEN}to{HYPHEN}")
 _SPACED_HYPHEN = re.compile(rf"{SPACE}{HYPHEN}{SPACE}$")
 _COMMA = re.compile(rf"[,;]{SPACE}?$")
 _ARROW = re.compile(r"\s?(?:-{1,2}>|→|=>|⇒|⟶)\s?$")
@@ -254,6 +287,8 @@ _FROM = re.compile(r"\bfrom\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\s(?:[~≈$€£]|about\s)?$", re.IGNORECASE)
 _BOUND = re.compile(rf"(?:<=|>=|(?<![-=])>|[<≤≥≦≧⩽⩾]|\\(?:leq?|geq?|lt|gt|[lg]eqslant)){SPACE}{{0,4}}$")
 _PLUS_MINUS = re.compile(rf"(?:±|∓|\+/[-−]|\+-|\\pm){SPACE}{{0,4}}$")
+_PLUS_MINUS_SIGNS = ("±", "∓", "+/-", "+/−", "+-", "\\pm")
+_UP_AND_DOWN = re.compile(rf"{SPACE}?/{SPACE}?$")
 _COUNTS = ("integer", "word")
 
 
@@ -266,16 +301,45 @@ def _relate(text: str, counted: list[Found]) -> list[Found]:
         if mark and mark in "±∓-−m" and _PLUS_MINUS.search(ahead):
             one = replace(one, kind="plus-minus")
             before = out[-1] if out else one
-            if one.unit not in (None, "%", "×") and before.end == before.noun_end and not before.unit:
-                between = text[before.end : one.start].strip()
-                if between in ("±", "∓", "+/-", "+/−", "+-", "\\pm"):
+            if text[before.end : one.start].strip() in _PLUS_MINUS_SIGNS:
+                one = _with_unit_behind(text, before, one)
+                if before.end == before.noun_end and not before.unit and _of_both(before, one):
                     out[-1] = replace(before, unit=one.unit)
+        elif out and _is_lower_error(text, out[-1], one):
+            one = replace(one, kind="plus-minus")
+            for i in (-1, -2):
+                if len(out) >= -i and not out[i].unit and (i == -1 or text[out[i].end : out[-1].start].isspace()):
+                    out[i] = replace(out[i], unit=one.unit)
+            out[-1] = replace(out[-1], kind="plus-minus")
         elif mark and mark in "=<>≤≥≦≧⩽⩾eqtn" and _BOUND.search(ahead):
             one = replace(one, kind="bound")
         elif out:
             out[-1], one = _pair(text, out[-1], one)
         out.append(one)
     return out
+
+
+def _of_both(value: Found, error: Found) -> bool:
+    """Whether a value has the unit of its error; in "12.3 ± 5%" the percentage may be one of the value."""
+    if error.unit != "%":
+        return error.unit is not None
+    small = isinstance(value.value, Decimal) and isinstance(error.value, Decimal) and abs(value.value) <= 100
+    return small and value.value.as_tuple().exponent >= error.value.as_tuple().exponent
+
+
+def _is_lower_error(text: str, upper: Found, lower: Found) -> bool:
+    """Whether two numbers are the errors of +0.4/−0.3."""
+    signs = text[upper.core_start] == "+" and text[lower.core_start] in "-−"
+    return signs and _UP_AND_DOWN.fullmatch(text, upper.end, lower.start) is not None
+
+
+def _with_unit_behind(text: str, first: Found, last: Found) -> Found:
+    """The last number with the unit that stands behind a bracket around both: (5 ± 0.2) ms."""
+    brackets = (text[first.start - 1 : first.start], text[last.end : last.end + 1])
+    if last.unit or first.unit or brackets not in (("(", ")"), ("[", "]")):
+        return last
+    unit = UNIT.match(text, last.end + 1)
+    return replace(last, unit=unit_name(unit), noun_end=unit.end()) if unit else last
 
 
 def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
@@ -285,14 +349,19 @@ def _pair(text: str, first: Found, second: Found) -> tuple[Found, Found]:
     if len(after_noun) > 24:
         return first, second
     ahead = text[max(0, first.start - 12) : first.start]
+    if _ODDS.fullmatch(between) and not _rises(first, second):
+        return first, second  # odds of five-to-one
     joined = _RANGE.match(between) or (_BETWEEN.search(ahead) and re.match(r"\sand\s$", between))
     if _ARROW.match(after_noun) or (re.match(r"\sto\s$", after_noun) and _FROM.search(ahead)):
         return _shared(first, second, "from"), replace(second, kind="to")
     if not joined and _rises(first, second):
         spaced = not first.unit and _SPACED_HYPHEN.match(between)
         joined = spaced or _is_interval(text, first, second, between)
+        second = _with_unit_behind(text, first, second) if joined and not spaced else second
     if joined:
         unit = second.unit or (first.unit if first.unit in (*_MONEY, "×") else None)
+        if first.unit in _MONEY and unit and unit.startswith("/"):
+            first, unit = replace(first, unit=first.unit + unit), first.unit + unit
         return _shared(first, second, "range-low"), replace(second, kind="range-high", unit=unit)
     listed = "/" in (text[first.start - 1 : first.start], text[second.end : second.end + 1])
     parts = first.kind in _COUNTS and second.kind in _COUNTS and not listed

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd
@@ -19,7 +19,7 @@ from campaign.notes.units import (
     counted_noun,
     unit_name,
 )
-from campaign.notes.words import Value, exact
+from campaign.notes.words import Value, exact, sign_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,22 @@ _BODY = _bodies(
     r"(?<!\d,)\d{1,2}(?:,\d\d)+,\d{3}(?!\d|,\d)(?:\.\d+)? | \d{1,3}(?:\.\d{3}){2,}(?![.\d]) |",
 )
 # Where the comma is declared, a point that parts no groups of three can only be a decimal mark as well.
-_COMMA_BODY = _bodies("[,.]", rf"[.{_GAPS}]")
+_COMMA_BODY = _bodies("[,.]", rf"[.{_GAPS}]", r"(?<!\d[ ])[1-9]\d{0,2}(?:[ ]\d{3})+,\d+(?![\d,.]) |")
 _MARKS_OF_GROUPS = re.compile(rf"[ {_GAPS}{{}}]")
 _FRACTION = re.compile(
-    rf"""(?P<whole>\d{{1,3}}){SPACE}(?P<part>[1-9]\d?)/(?P<parts>\d{{1,2}})(?![\w/⁄]|[.,]\d)
+    rf"""(?P<base>\d{{1,6}}){SPACE}and{SPACE}(?:an?|one)[ -](?P<share>half|third|quarter)(?![\w-]|{SPACE}of\b)
+      | (?P<whole>\d{{1,3}}){SPACE}(?P<part>[1-9]\d?)/(?P<parts>\d{{1,2}})(?![\w/⁄]|[.,]\d)
       | (?P<upper>\d{{1,4}})(?: ⁄(?P<lower>\d{{1,4}})(?![\w⁄])
           | /(?:(?P<nth>[2-9]|[1-9]\d|100|1000)(?:nd|rd|th)s?(?!\w)
-              | (?P<of>[2-9]|10)(?![\w/⁄]|[.,]\d)(?={SPACE}(?:of|the|as)\b) ) )""",
+              | (?P<of>[2-9]|10)(?![\w/⁄]|[.,]\d)(?={SPACE}(?:of|the|as)\b)
+              | (?P<bound>[2-9]|10)(?![\w/⁄]|[.,]\d) ) )""",
     re.VERBOSE,
 )
-"""A fraction with a stroke: 3 1/2, 1⁄2, 1/10th, 2/3 of."""
+"""A fraction with a stroke: 3 1/2, 1⁄2, 1/10th, 2/3 of, an end of 1/2 to 3/4; also 3 and a half."""
+_SHARES = {"half": 2, "third": 3, "quarter": 4}
+_JOINT = rf"(?:{SPACE}to{SPACE}|[–—])"
+_ENDS = re.compile(rf"(?<![\w/.,])(\d)/([2-9]|10){_JOINT}(\d)/([2-9]|10)(?![\w/⁄]|[.,]\d)")
+_LOW_END = re.compile(rf"\d/(?:[2-9]|10){_JOINT}\Z")
 _MIXED_PARTS = frozenset((2, 3, 4, 5, 6, 8, 10, 16, 32, 64))
 _PLAIN_PARTS = {(1, lower) for lower in range(2, 11)} | {(2, 3), (3, 4)}
 _ONE_IN = re.compile(
@@ -99,7 +105,8 @@ _TIMES_TEN = re.compile(rf"{SPACE}?(?:×|[x·⋅*]|\\times|\\cdot){SPACE}?10(?=\
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?!\w)")
 _HOUR = re.compile(r"(\d{1,3})h([0-5]\d)(?!\w)")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,9}))?(?![\w:])")
-_MATH = re.compile(r"(?<![\\$\w])\$(?=[^\s$])([^$]{1,300}?)(?<=\S)\$(?![\d$\w])")
+_NAMED_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)\s?(?:(?P<hours>h|hrs?|hours?)|min|mins|minutes?)(?!\w)")
+_MATH = re.compile(r"\$\$\s?(?:[^$]{1,300}?)\$\$|(?<![\\$\w])\$(?=[^\s$])([^$]{1,300}?)(?<=\S)\$(?![\d$\w])")
 _CHUNK = re.compile(rf"\w+(?:(?:{HYPHEN}|[.+@])\w+)*")
 _NAMED = re.compile(rf"{HYPHEN}[A-Z]")
 _INDEXED = re.compile(r"[\^_][{(\[]?[-−+]?$")
@@ -132,7 +139,7 @@ _BLANKS = SPACE[1:-1]
 # What may follow the digits, directly or behind a blank; the empty end of a text is in each of these strings.
 _ENDING = ',;)]|?!"”'
 _DURATION_GOES_ON = ":wdhmsWDHMS"
-_FRACTION_GOES_ON = "/⁄i-‐‑0123456789"
+_FRACTION_GOES_ON = "/⁄ai-‐‑0123456789"
 _TIMES = "×x·⋅*\\"
 _RAISING = f"^*{''.join(_RAISED)}"
 _INDEXING = "^_{([-−+"
@@ -144,7 +151,9 @@ def quantities(text: str, code: Sequence[tuple[int, int]] = (), decimal_comma: b
     A space parts no groups of digits inside `code`: "`--sizes 128 256 512`" are three numbers.
     """
     marks = (
-        {place for math in _MATH.finditer(text) for place in (math.start(), math.end() - 1)} if "$" in text else set()
+        {math.start() + n for math in _MATH.finditer(text) for n, mark in enumerate(math[0]) if mark == "$"}
+        if "$" in text
+        else set()
     )
     position, bodies = 0, _COMMA_BODY if decimal_comma else _BODY
     while body := bodies.search(text, position):
@@ -165,7 +174,7 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
     if body["hexadecimal"]:
         return Found("number", "integer", start, end, start, end, end, Decimal(int(body[0], 16)))
     if then in _DURATION_GOES_ON and (duration := _duration(text, start)):
-        return duration
+        return _with_sign(duration, *_signed(text, start, limit, marks))
     value, kind, end = _value(text, body, after, then)
     core_end = end
     begin, core_start, money, negative = _signed(text, start, limit, marks)
@@ -183,9 +192,11 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
         if scale and scale["letter"] and _NAMED.match(text, scale.end()):
             chunk = _CHUNK.match(text, body.end())
             return plain("undeclared", "name", start, chunk.end() if chunk else scale.end())  # 7B-Instruct
+        if scale and not money and scale["apart"] in ("k", "K", "M") and not _is_counted(text, scale.end()):
+            scale = None
         if scale and not (measured and measured["symbol"]):
-            end, letter = scale.end(), bool(scale["letter"])
-            said_scale = POWERS_OF_TEN[scale["letter"] or scale["word"]]
+            end, letter = scale.end(), bool(scale["letter"] or scale["apart"])
+            said_scale = POWERS_OF_TEN[scale["letter"] or scale["apart"] or scale["word"]]
             value = scaled(value, said_scale)
             measured = None if money else UNIT.match(text, end)
         if money and (per := PER.match(text, end)):
@@ -222,6 +233,20 @@ def _quantity(text: str, body: re.Match[str], limit: int, marks: set[int]) -> Fo
     return Found("number", kind, begin, end, core_start, core_end, noun_end, value, unit, said_scale, letter)
 
 
+def _with_sign(duration: Found, begin: int, core_start: int, money: str | None, negative: bool) -> Found:
+    """The duration with the sign that stands before it."""
+    if money or not isinstance(duration.value, Decimal):
+        return duration
+    value = duration.value.copy_negate() if negative else duration.value
+    return replace(duration, start=begin, core_start=core_start, value=value)
+
+
+def _is_counted(text: str, end: int) -> bool:
+    """Whether things that are counted, or a rate, follow a letter that stands apart: 10 k rows."""
+    unit = UNIT.match(text, end)
+    return bool(unit and unit["symbol"]) or counted_noun(text, end, one=False) is not None
+
+
 def _ends_with_dollar(text: str, end: int, marks: set[int]) -> bool:
     """Whether the dollar sign at `end` belongs to the number before it, not to a formula."""
     return end not in marks and not (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in ("$", "\ufffc"))
@@ -243,9 +268,10 @@ def _unit_of_formula(text: str, end: int, marks: set[int]) -> tuple[str, int] | 
         return (unit_name(measured) if measured else found[1]), found.end()
     if text[at : at + 1] != "$" or at not in marks:
         return None
-    if measured := UNIT.match(text, at + 1):
+    after = at + 2 if at + 1 in marks else at + 1
+    if measured := UNIT.match(text, after):
         return unit_name(measured), measured.end()
-    return counted_noun(text, at + 1, one=False)
+    return counted_noun(text, after, one=False)
 
 
 def _is_multiplier(text: str, place: int, limit: int) -> bool:
@@ -312,15 +338,30 @@ def _fraction(text: str, start: int) -> tuple[Value, str, int] | None:
     found = _FRACTION.match(text, start)
     if not found:
         return None
+    if found["base"]:
+        return exact(int(found["base"]) + Fraction(1, _SHARES[found["share"]])), "fraction", found.end()
+    if found["bound"] and not _ends_range(text, start):
+        return None
     if found["whole"]:
         part, parts = int(found["part"]), int(found["parts"])
         if part < parts and parts in _MIXED_PARTS and gcd(part, parts) == 1:
             return exact(int(found["whole"]) + Fraction(part, parts)), "fraction", found.end()
         return None
-    upper, lower = int(found["upper"]), int(found["lower"] or found["nth"] or found["of"])
+    upper, lower = int(found["upper"]), int(found["lower"] or found["nth"] or found["of"] or found["bound"])
     if not lower or (found["of"] and (upper, lower) not in _PLAIN_PARTS):
         return None
     return exact(Fraction(upper, lower)), "proportion", found.end()
+
+
+def _ends_range(text: str, start: int) -> bool:
+    """Whether the fraction at `start` is an end of "1/2 to 3/4", not a count of a total."""
+    low = _LOW_END.search(text, max(0, start - 9), start)
+    ends = _ENDS.match(text, low.start() if low else start)
+    if not ends:
+        return False
+    upper, lower, other_upper, other_lower = map(int, ends.groups())
+    reduced = gcd(upper, lower) == gcd(other_upper, other_lower) == 1
+    return reduced and lower != other_lower and upper * other_lower < other_upper * lower < lower * other_lower
 
 
 def _exponent(power: re.Match[str]) -> int:
@@ -353,6 +394,9 @@ def scaled(value: Value | None, exponent: int) -> Value | None:
 
 def _duration(text: str, start: int) -> Found | None:
     """A duration of several parts, in seconds: `8m30s`, `2 hours 46 minutes`, `00:02.157`."""
+    if named := _NAMED_CLOCK.match(text, start):
+        seconds = Decimal((int(named[1]) * 60 + int(named[2])) * (60 if named["hours"] else 1))
+        return Found("number", "duration", start, named.end(), start, named.end(), named.end(), seconds, "s")
     clock = _CLOCK.match(text, start)
     if clock and (clock[3] or clock[4]):
         seconds = Decimal(0)
@@ -373,11 +417,31 @@ def _duration(text: str, start: int) -> Found | None:
         parts.append((Decimal(said["ms"]).scaleb(-3), 1))
     elif said["ms"] or any(_too_many(said, name, limit) for name, _, _, limit in _SPANS):
         return None
+    end = said.end()
+    if (comma := _item_end(text, said)) is not None:
+        end = comma
+        parts = [(Decimal(said[name]), size) for name, _, size, _ in _SPANS if said[name] and said.end(name) <= end]
     if len(parts) < 2:
         return None
     seconds = sum((count * size for count, size in parts), Decimal(0))
-    end = said.end()
     return Found("number", "duration", start, end, start, end, end, seconds, "s")
+
+
+_SPAN = rf"\d{{1,6}}(?:\.\d{{1,9}})?\s?(?:{'|'.join(words for _, words, _, _ in _SPANS)})(?![A-Za-z])"
+_NEXT_ITEM = re.compile(rf"(?:,\s(?:and\s|or\s)?|\s(?:and|or)\s){_SPAN}")
+_LAST_ITEM = re.compile(rf"(?<![\w.]){_SPAN},\s\Z")
+
+
+def _item_end(text: str, said: re.Match[str]) -> int | None:
+    """Where the first of several durations ends whose list was taken for one: "1h, 30m, 15m"."""
+    names = [name for name, *_ in _SPANS if said[name]]
+    joints = [(said[f"{name}_joint"] or "", said.start(f"{name}_joint")) for name in names[1:]]
+    commas = [place for joint, place in joints if joint.startswith(",")]
+    if not commas:
+        return None
+    mixed = any(joint in ("", " ") for joint, _ in joints)
+    before = _LAST_ITEM.search(text, max(0, said.start() - 24), said.start())
+    return commas[0] if mixed or before or _NEXT_ITEM.match(text, said.end()) else None
 
 
 def _too_many(said: re.Match[str], name: str, limit: int) -> bool:
@@ -406,7 +470,12 @@ def _signed(text: str, start: int, limit: int, marks: set[int]) -> tuple[int, in
             sign, core = before, begin
         else:
             break
+    if not sign and (word := sign_word(text, begin)) is not None and word >= limit:
+        return word, word, money, True
     return begin, core, money, sign in _MINUS and bool(sign)
+
+
+_UPPER_ERROR = re.compile(r"\+\d[\d.,]{0,9}\s?[^\W\d]{0,3}%?\s?/\Z")  # of +0.4/−0.3
 
 
 def _is_sign(text: str, place: int, limit: int) -> bool:
@@ -418,6 +487,8 @@ def _is_sign(text: str, place: int, limit: int) -> bool:
         return (before.isspace() or before in "([|") and not (ahead and (ahead[-1].isdecimal() or ahead[-1] == "%"))
     if place < limit:
         return False
+    if before == "/" and _UPPER_ERROR.search(text, max(0, place - 24), place):
+        return True
     if before in "–—…" or text[place - 2 : place] == "..":
         return mark != "+"
     return before.isspace() or before in "([{|<>=≤≥~≈:,;*\"'“‘→$€£¥₹" or (before == "-" and mark == "−")

@@ -57,7 +57,7 @@ def read(markdown: str) -> list[Block]:
 
     Of front matter at its top only a title and a summary are in one: a site shows them, and takes the rest as settings.
     """
-    length = _front_matter(markdown)
+    length = front_matter_length(markdown)
     hidden = re.sub(r"[^\r\n]", " ", markdown[:length])
     tokens = parser().parse(hidden + markdown[length:], {})
     blocks = list(_titles(re.sub(r"\r\n?", "\n", markdown[:length])))
@@ -90,7 +90,7 @@ def read(markdown: str) -> list[Block]:
 _KEY = re.compile(r"[ \t]*(?:#|[\w\"'.-]+[ \t]*[:=](?:\s|$))")
 
 
-def _front_matter(markdown: str) -> int:
+def front_matter_length(markdown: str) -> int:
     """The length of the front matter at the top of a text; 0 where it has none."""
     if not markdown.startswith(("---", "+++", "\ufeff---", "\ufeff+++")):
         return 0

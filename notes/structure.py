@@ -44,6 +44,17 @@ _PACKAGES = (
     "python|torch|numpy|scipy|pandas|pyarrow|polars|transformers|tensorflow|jax|triton|vllm|cuda|gcc|cmake|node|npm|pip"
     "|setuptools|rust|go|pydantic|pytest|ruff|uv"
 )
+_NO_AUTHOR = (
+    "(?:Total|Rows?|Sum|Max|Min|Mean|Median|About|Over|Under|Only|Nearly|Of|All|From|Up|Count|Limit|Size|Batch|Steps?|Tokens?"
+    r"|Runs?|Seed|Port|Page|Tasks?|Draws?|Requests?|Version|Group|With|At|After|Before|By|Figure|Table|To)\b"
+)
+# What stands before [3, 4] where it is no interval.
+_CITING = (
+    r"(?:(?<=\bwork\s)|(?<=\bworks\s)|(?<=\bpapers\s)|(?<=\bpaper\s)|(?<=\bstudies\s)|(?<=\bstudy\s)|(?<=\bliterature\s)"
+    r"|(?<=\bet\sal\.\s)|(?<=\bet\sal\s)|(?<=\bsee\s)|(?<=\bSee\s)|(?<=\bcf\.\s)|(?<=\bauthors\s)|(?<=\bproposed\s)"
+    r"|(?<=\bsurveys\s)|(?<=\barticles\s)|(?<=\bpublications\s)|(?<=\belsewhere\s)|(?<=\bmethods\s)|(?<=\bapproaches\s))"
+)
+_UNITS = r"(?:ms|µs|us|s|W|GB|MB|min|h)\b"
 _COMPARED = r"\s?(?:[<>=~!]=|[≥≤])\s?"
 
 _ADDRESS = re.compile(
@@ -66,10 +77,14 @@ _STRUCTURE = re.compile(
       | (?:sha-?\d+|md5)[:=-][0-9a-f]{{6,}}
       | (?=[0-9a-f]*[a-f])(?=[a-f]*\d)(?!\d+e(?:\d\d?\b|[-+−]\d))[0-9a-f]{{7,64}}
       | (?:sha|SHA)-?(?:1|256|512)
-      | (?<=commit\s)[0-9a-f]{{6,64}} | (?<=blob\s)[0-9a-f]{{6,64}} )(?!\w) )
+      | (?<=commit\s)[0-9a-f]{{6,64}} | (?<=blob\s)[0-9a-f]{{6,64}}
+      | (?:(?<=\bsha\s)|(?<=\bSHA\s)|(?<=revision\s))[0-9a-f]{{7,64}} )(?!\w) )
   | (?P<date> (?<![\w.])(?=[\d©(A-Z'’w])(?:
         \d{{4}}-\d\d-\d\d(?:[T\s]{_CLOCK}(?:[.,]\d+)?{_ZONE}?)? | \d{{8}}T\d{{4,6}}Z? | \d{{4}}-W\d\d(?:-\d)?
       | (?:©|\([cC]\)|Copyright)\s(?:(?:©|\([cC]\))\s)?{_YEAR}(?:(?:\s?[-–]\s?|,\s?){_YEAR})*
+      | (?<=[Dd]ate\s)20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])
+      | (?:0[1-9]|(?:(?<=\bin\s)|(?<=since\s)|(?<=until\s)|(?<=from\s))(?:[1-9]|1[0-2]))/20[0-3]\d
+        (?!/|\sof\b|{_COUNTED}|{_MEASURED})
       | {_YEAR}/0[1-9](?!/) | (?<=\[){_YEAR}/(?:1[0-2])(?=\])
       | {_YEAR}[–-]{_YEAR}(?![.,]\d|\s?%|{_MEASURED})
       | \d{{4}}/\d{{1,2}}/\d{{1,2}} | (?<!/){_DAY_NUMBER}/{_DAY_NUMBER}/(?:\d{{4}}|\d\d)(?!/)
@@ -80,10 +95,17 @@ _STRUCTURE = re.compile(
       | {_MONTH}\s{_DAYS}(?!\d|[.,:]\d|\s?%)(?:,?\s(?:19|20)\d\d(?!\d|-\d))?
       | (?:Q[1-4]|H[12])\s(?:19|20)\d\d | (?<!\w)['’]\d0s )(?!\w) )
   | (?:(?<=[a-z.]\s)|(?<=[A-Za-z]\d\s))\((?P<year> (?!2000){_YEAR} )(?=\))
-  | (?:[Tt]he|[Ee]arly|[Ll]ate|[Mm]id)[\s-](?P<decade> (?:19|20)\d0s )(?!\w)
+  | (?:(?:[Tt]he|[Ee]arly|[Ll]ate|[Mm]id)[\s-](?=(?:19|20)\d0s)
+      | (?:(?<=\bin\s)|(?<=since\s)|(?<=during\s)|(?<=of\s)|(?<=from\s))the\s
+        (?=[5-9]0s(?:[.,;:)]|\Z|\s(?:it|we|they|he|she|and|the|when|with|by|a|an|this|that|most|all)\b)) )
+    (?P<decade> (?:(?:19|20)\d|[5-9])0s )(?!\w)
   | from\s(?P<years> {_YEAR}\s(?:to|until)\s{_YEAR} )(?!\w|[.,]\d|{_MEASURED})
   | (?:\(|(?<=;\s))(?!{_MONTH})[A-Z]\w+(?:\s(?:and|&)\s[A-Z]\w+|\set\sal\.?)?,\s(?P<cited> {_YEAR} )(?=[a-z]?[);])
-  | (?P<time> (?=\d)(?<![\w:.])(?:
+  | (?:\(|(?<=;\s))(?!{_MONTH}|{_NO_AUTHOR})[A-Z][a-z]+(?:\s(?:and|&)\s[A-Z]\w+|\set\sal\.?)?\s
+    (?P<cited_year> (?!2000){_YEAR} )(?=[a-z]?[);])
+  | (?P<zone> (?:UTC|GMT)[+−-](?:1[0-4]|0?\d)(?::?[0-5]\d)?(?!\w) )
+  | (?P<time> (?=\d)(?<![\w:.])(?!\d\d?:\d\d\s?(?:min|mins|minutes?)\b)
+      (?:(?<=\bat\s)|(?<=\bby\s)|(?<=until\s)|(?!\d\d?:\d\d\s?(?:h|hrs?|hours?)\b))(?:
         {_CLOCK}(?:\.\d+(?={_ZONE}))?(?![\d:]|\.\d){_ZONE}?(?:\s?[ap]\.?m\b\.?)?
       | \d{{1,2}}(?::[0-5]\d)?\s?(?:[ap]m\b|[ap]\.m\.|AM\b|PM\b) | \d:[0-5]\d{_ZONE}
       | (?<=\bat\s)\d:[0-5]\d(?![\d:.]) | 24/7(?![\d/]) ) )
@@ -93,7 +115,7 @@ _STRUCTURE = re.compile(
         (?:(?<=\d):\d{{2,5}})?(?:/\d{{1,2}}(?!\d))?
       | \d+(?:\.\d+)*\.[x*](?:\.[x*])? )(?![\w]|\.\d) )
   | (?=[A-Za-z])(?:
-    (?:(?:{_SOFTWARE})(?:[\s/]|{_COMPARED})|[Vv]ersion\s(?:is\snow|is|to|now)\s|(?:{_PACKAGES}){_COMPARED}
+    (?:(?:{_SOFTWARE})(?:[\s/]|{_COMPARED})|[Vv]ersion\s(?:is\snow|is|to|now)\s|(?<![%\d]\s)[Rr]elease\s|(?:{_PACKAGES}){_COMPARED}
       |[A-Za-z]\w{{2,}}==)
     (?P<named_version> (?:\d+(?:\.\d+){{2,}}[a-z] | \d+(?:\.\d+)+(?:[-+]?(?:rc|dev|post|a|b|cu)\d+)*)(?![\w]|\s?%) )
   | (?:Rust|[Ee]dition|Studio|VS|Windows|Server|Office|C\+\+)\s
@@ -115,13 +137,16 @@ _STRUCTURE = re.compile(
       | (?:[Pp]art|[Ff]igure|Fig|[Ff]ig\.|[Tt]able|[Ss]ection|[Ss]ec\.|[Cc]hapter|[Aa]ppendix|[Ee]quation
           |[Ee]q\.|Listing|Algorithm|[Ff]ootnote|[Ii]ssue(?=\s\#?\d+(?!\w|{_COUNTED}))|PR|MR|[Pp]ull\srequest|RFC|PEP|[Pp]age|p\.
           |[Cc]orrection|Step|Phase|Stage|Theorem|Lemma|Corollary|Proposition|Definition|Remark|Example|Experiment
-          |Exercise|Study|Lecture|Lesson|Milestone|[Tt]ier|phase|Strategy|Method|Option|Rule|Question|Scenario|Tip|[Vv]ol\.|Volume|№|§
+          |Benchmark(?=\s\#?\d+:)|Exercise|Study|Lecture|Lesson|Milestone|[Tt]ier|phase|Strategy|Method|Option|Rule|Question|Scenario|Tip|[Vv]ol\.|Volume|№|§
           |Sect\.|[Cc]h\.|Tab\.|Alg\.|Thm\.|Def\.|App\.|BCP|BSD(?=\s))
           [\s-]?(?:\#?{_NUMBER}|\(\d+[a-z]?\)) )
+      | (?=[Ll])(?<!\d\s)(?:[Ll]ine\s\d+(?:\s?[-–]\s?\d+)?|[Ll]ines\s\d+(?:\s?[-–]\s?|\s(?:to|and)\s)\d+)
+        (?![\w%]|[.,]\d|\s?[-–]\s?\d|\s?(?:%|{_UNITS})|{_COUNTED})
       | (?:ISO(?:/IEC)?|IEC|IEEE|SP|FIPS|EN|DIN)[\s-]?\d+(?:[-.:]\d+)* | CVE-\d{{4}}-\d+ | \#\d+(?!\w)
       | arXiv[:\s]\s?\d{{4}}\.\d{{4,5}}(?:v\d+)? | (?:ISBN|isbn)[:\s]\s?[\d-]{{10,17}}X?
       | (?:doi:\s?|DOI:?\s)?(?<![.\d])10\.\d{{4,9}}/[^\s<>"|]*[^\s<>"|.,;:)\]]
-      | (?:(?<=\w\s)|(?<=\w[.,;)]\s)|\A(?=\[\d+\]\s))\[\d{{1,3}}\](?![\w(\[:]) | \[\d{{7,40}}\] ) )
+      | (?:(?<=\w\s)|(?<=\w[.,;)]\s)|\A(?=\[\d+\]\s))\[\d{{1,3}}\](?![\w(\[:])
+      | {_CITING}\[\d{{1,3}}(?:(?:,\s?|[-–])\d{{1,3}}){{1,8}}\](?![\w(\[:%]|\s?(?:%|{_UNITS})) | \[\d{{7,40}}\] ) )
   | (?P<phone> \+\d{{1,3}}[\s-](?=(?:[\s()-]?\d){{7,13}}(?!\d))\(?\d{{1,4}}\)?(?:[\s-]\d{{2,8}}){{1,4}}(?!\w) )
   | (?P<mark> \d\ufe0f?\u20e3 )
     )""",
@@ -132,7 +157,7 @@ _HEADING_NUMBER = re.compile(r"\s*(?:(\d+(?:\.\d+)*)[.):](?=\s)|([1-9]\d?(?:\.\d
 _SECTION = re.compile(r"\s*([1-9]\d?)(?:\.(\d\d?))?(?=\s[A-Z])")
 _KINDS = dict.fromkeys(("named_version", "whole_version", "least_version", "edition"), "version")
 _KINDS |= dict.fromkeys(("code", "phone", "mark"), "reference")
-_KINDS |= dict.fromkeys(("decade", "years", "cited", "year"), "date")
+_KINDS |= dict.fromkeys(("decade", "years", "cited", "cited_year", "year"), "date") | {"zone": "time"}
 _REPOSITORY = re.compile(r"(?<![\w./-])[\w.-]{1,60}(?:/[\w.-]{1,60})?#\d+(?!\w)")
 _ROUTE = re.compile(r"(?<![\w.)\]}/])[~.]{0,2}/[A-Za-z][\w.+-]*(?:/[\w.+{}:@-]+)+")
 _MARKER = re.compile(

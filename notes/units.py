@@ -17,8 +17,12 @@ _SMALL = (
     "|USD|EUR|GBP|CHF|JPY|CNY"
 )
 _PER = "(?:/[A-Za-zµμ]+(?:-[A-Za-z]+)*(?:[²³]|\\^[23](?!\\d))?)"
+_INVERSE = r"(?:⁻[¹²³]|\^-[123](?!\d)|\^\{-[123]\})"
+_PER_RAISED = rf"(?:{SPACE}?[·⋅]?{SPACE}?(?:s|min|h|d|W|kg|g|m|cm|mm|K|token|step){_INVERSE})"
+"""Per something as a negative power: MB s⁻¹."""
+_RATES = "s|sec|second|min|minute|h|hr|hour|day|week|month|year"
 _QUALIFIED = f"/(?:verify|decode|draft|output|input|prompt|engine){SPACE}(?:step|token|pass|call|run)s?"
-_WORDS = f"(?:percentage|basis|percent)(?:-|{SPACE})points?|percent|per{SPACE}cent|points?"
+_WORDS = f"(?:percentage|basis|percent)(?:-|{SPACE})points?|percent|per{SPACE}cent|points?|pts?"
 _AS_MUCH = (
     r"as|the|more|less|fewer|that|its|their|what|worse|(?!(?:n?ev|p|ov|aft|und|togeth|eith|wheth|rath|oth)er\b)\w+er"
 )
@@ -28,7 +32,8 @@ UNIT = re.compile(
     rf"""(?: {SPACE}? (?P<worded> %(?:-|{SPACE})(?:points?|pts?)\b | %pts?\b | p\.p\.(?!\w) )
           | {SPACE}? (?P<sign> [%％‰°](?![CF]) | [€£¥₹¢]{_PER}? )
           | {SPACE}? (?P<symbol> (?:{_TIME}|{_DATA}|{_POWER}|{_RATE}|{_SMALL})
-              (?:{_QUALIFIED}|(?:[²³]|\^[23](?!\d))?{_PER}{{0,3}}) ) (?![\w^])
+              (?:{_QUALIFIED}|{_INVERSE}|(?:[²³]|\^[23](?!\d))?{_PER}{{0,3}}){_PER_RAISED}? ) (?![\w^])
+          | (?P<rate> /(?:{_RATES}) ) (?![\w/-])
           | {SPACE}? (?P<lone> [σ′″Å] ) (?!\w)
           | {SPACE} (?P<spaced> [gmB] ) (?![\w^'’=(/-]|\.\w)
           | {SPACE} (?P<ampere> A ) (?=[,;)]|\.?(?:\s*\Z)|{SPACE}(?:and|or|to|at)\b)
@@ -37,7 +42,7 @@ UNIT = re.compile(
           | {SPACE} (?P<word> {_WORDS} ) (?!\w)
           | (?P<times> {SPACE}?(?:×|\\times(?![A-Za-z]))(?!{SPACE}?[$€]?\.?\d)(?![\w\ufffc]) | [xX](?![\w\ufffc])
               | {SPACE}[xX](?={SPACE}(?:the|as|\w+er)\b)
-              | {SPACE}times(?={SPACE}(?:{_AS_MUCH})\b)
+              | (?:{SPACE}|{HYPHEN})times(?={SPACE}(?:{_AS_MUCH})\b)
               | (?:{HYPHEN}|{SPACE})?fold(?!\w) ) )""",
     re.VERBOSE,
 )
@@ -45,20 +50,22 @@ UNIT = re.compile(
 
 SCALE = re.compile(
     rf"(?P<letter>[kKMBGT]|[bm]n)(?!\w)"
+    rf"|{SPACE}(?P<apart>[kKM](?={SPACE}[a-z])|[bm]n(?!\w)"
+    rf"|B(?={SPACE}(?:(?:active|total|trainable){SPACE})?(?:param(?:eter)?s?|tokens|weights)\b))"
     rf"|(?:{SPACE}|{HYPHEN})(?P<word>hundred|thousand|million|billion|trillion|lakh|crore)\b"
 )
-"""What multiplies the digits before it."""
+"""What multiplies the digits before it; of a letter that stands `apart`, what is counted has to follow."""
 
 POWERS_OF_TEN = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12}
 POWERS_OF_TEN |= {"k": 3, "K": 3, "M": 6, "mn": 6, "m": 6, "B": 9, "bn": 9, "G": 9, "T": 12}
 
-MONEY_SCALE = re.compile(r"(?P<letter>[kKMBT]|[bm]n|m)(?!\w)")
+MONEY_SCALE = re.compile(rf"(?P<letter>[kKMBT]|[bm]n|m)(?!\w)|{SPACE}(?P<apart>[kMB]|[bm]n)(?!\w)")
 """What multiplies an amount of money besides: `$5m` is no length."""
 
 PER = re.compile(_PER)
 """What an amount of money is paid for: `/hour`."""
 
-_NAMES = ("sign", "symbol", "lone", "spaced", "ampere", "joined", "glued", "worded", "word")
+_NAMES = ("sign", "symbol", "rate", "lone", "spaced", "ampere", "joined", "glued", "worded", "word")
 _HYPHENS = HYPHEN[1:-1]
 _SAME = {"％": "%", "percent": "%", "per cent": "%", "pct": "%", "point": "pp", "bp": "bps"}
 
@@ -110,7 +117,7 @@ _QUALIFIERS = frozenset(
     sampled served single target test token verify warm warmup
     """.split()
 )
-_SINGULARS = frozenset("bit byte degree percent".split())
+_SINGULARS = frozenset("bit byte degree percent second minute hour day week month year".split())
 _NOT_SINGULAR = re.compile(r"(?:ed|ly|est|ing)$")
 
 _NOUN = re.compile(rf"{SPACE}([A-Za-z]+(?:-[A-Za-z]+)*)(/[A-Za-z]+)?(?![\w'’@=(])")
@@ -133,7 +140,7 @@ def counted_noun(text: str, end: int, one: bool) -> tuple[str, int] | None:
     if glued := GLUED_NOUN.match(text, end):
         return glued[1], glued.end()
     found = _NOUN.match(text, end)
-    if not found or found[1].lower() in _NOT_NOUNS:
+    if not found or (found[1].lower() in _NOT_NOUNS and found[1] != "second"):
         return None
     then = _NOUN.match(text, found.end())
     if found[1] == "data" and then and _plural(then[1]) and then[1].lower() not in _NOT_NOUNS:

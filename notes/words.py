@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -64,7 +64,8 @@ _BELOW_100 = rf"(?:{_any(_TENS)}(?:(?:{HYPHEN}|{SPACE}){_any(_DIGIT)})?|{_any(_T
 _BELOW_1000 = rf"(?:(?:an?|{_BELOW_100}){SPACE}hundred(?![A-Za-z])(?:{SPACE}(?:and{SPACE})?{_BELOW_100})?|{_BELOW_100})"
 _SCALE = _any(_SCALES)
 _CARDINAL = (
-    rf"(?:(?:half{SPACE})?an?{SPACE}(?:dozen|{_SCALE})\b|half[- ]dozen\b|{_BELOW_100}{SPACE}dozen\b"
+    rf"(?:(?<!few\s)(?<!several\s)hundred{SPACE}and{SPACE}{_BELOW_100}"
+    rf"|(?:half{SPACE})?an?{SPACE}(?:dozen|{_SCALE})\b|half[- ]dozen\b|{_BELOW_100}{SPACE}dozen\b"
     rf"|(?:{_BELOW_1000}{SPACE}{_SCALE},?{SPACE}(?:and{SPACE})?){{0,4}}{_BELOW_1000}(?:{SPACE}{_SCALE})?)"
 )
 _PART = rf"(?:halves|half|(?:{'|'.join(part for part in _PARTS if part not in ('half', 'halve'))})s?)"
@@ -79,7 +80,8 @@ _NUMBER_WORD = re.compile(
        | (?P<ordinal> {_ORDINAL} )
        | (?P<long_ordinal> (?P<before> {_CARDINAL} ) {SPACE}(?:and{SPACE})?(?P<last> {_ORDINAL} ) )
        | (?P<cardinal> {_CARDINAL} )
-           (?: {SPACE}and{SPACE}(?P<more>an?|{_any(_DIGIT)})(?:{HYPHEN}|{SPACE})(?P<of_one>{_PART})(?![A-Za-z]) )?
+           (?: (?:{SPACE}and{SPACE}|{HYPHEN}and{HYPHEN})
+               (?P<more>an?|{_any(_DIGIT)})(?:{HYPHEN}|{SPACE})(?P<of_one>{_PART})(?![A-Za-z]) )?
        | (?P<zero> (?<!non-)zero(?![\w-]) )
        | (?P<half> half(?!\w|{HYPHEN}\w) )""",
     re.VERBOSE | re.IGNORECASE,
@@ -89,9 +91,18 @@ _STARTS |= {"a", "an", "half", "zero", "hundred", "thousand"}
 _NUMBERED = frozenset(_SMALL) | {"hundred", "thousand", "million"}
 
 # "a third of", "a third less" are fractions; "a third run" is an ordinal.
-_AFTER_PART = re.compile(r"\s+(?:of|less|more|fewer|as|in|\w+er)\b|\s*(?:[.,;:)]|$)")
-_JOINED_TO_ONE = frozenset("shot click stop time line".split())
-_JOINED_NAMES = frozenset("sided tailed off way to size hot liner party hand class copy point".split())
+_AFTER_PART = re.compile(
+    r"\s+(?:of|less|more|fewer|as|in|\w+er)\b|\s*(?:[.,;:)]|$)|\s\([~≈]?\d[\d.,]*\s?%"
+    rf"|\s(?:to|or)\s(?:an?|one|two|three|four)[\s-]{_PART}\b|\sand\s(?:an?|one|two|three)[\s-](?:half|halves|quarters?)\b",
+    re.IGNORECASE,
+)
+_JOINED_TO_ONE = frozenset(
+    "shot click stop time line sided tailed off way to size hot liner party hand class copy".split()
+)
+_MEASURES = frozenset("point percent second minute hour day week month year".split())
+_FROM_ANOTHER = re.compile(rf"(?<![A-Za-z])(?!one\b){_BELOW_100}{HYPHEN}to{HYPHEN}\Z", re.IGNORECASE)
+SIDED = re.compile(rf"(?<!\w)(?:one|two|three|four){HYPHEN}(?:sided|tailed)(?!\w)", re.IGNORECASE)
+"""Names of tests that say a number, and another test with another one."""
 
 # "one" is a number where it counts. It is a pronoun in these, and before a verb that says what people do.
 _PRONOUN_BEFORE = frozenset("this that no each every any another which some everyone".split())
@@ -121,16 +132,75 @@ def number_words(text: str) -> Iterator[Word]:
 
     Left out: vague ones (dozens, a couple), once, single, and what is part of a name (one-sided, zero-copy).
     """
+    found = _joined_spans(text, list(_single_words(text)))
+    for word in found:
+        if word.kind != "ordinal" and word.value and (sign := sign_word(text, word.start)) is not None:
+            word = replace(word, start=sign, value=-word.value)
+        yield word
+
+
+def _single_words(text: str) -> Iterator[Word]:
     position = 0
     for candidate in re.finditer(r"[A-Za-z]+", text):
         start = candidate.start()
         if start < position or candidate[0].lower() not in _STARTS or text[start - 1 : start].isalnum():
+            continue
+        if mixed := _AND_A_PART.match(text, max(0, start - 6)):
+            position = mixed.end()
             continue
         found = _NUMBER_WORD.match(text, start)
         word = _word(text, found) if found else None
         if word:
             position = word.end
             yield word
+
+
+_SIGN_WORD = re.compile(
+    r"(?:\A|[(\[:;,.|]\s?|\b(?:of|to|by|at|is|was|are|were|from|and|or|between|an?|about|with|only|even)\s)(minus)\s\Z"
+    r"|(?<!false )(?<!true )\b(negative)\s\Z",
+    re.IGNORECASE,
+)
+
+
+def sign_word(text: str, start: int) -> int | None:
+    """Where the word that makes the number at `start` a negative one begins: minus 3; not in "5 minus 3"."""
+    if text[start - 2 : start].lower() not in ("s ", "e "):
+        return None
+    found = _SIGN_WORD.search(text, max(0, start - 24), start)
+    return found.start(1 if found[1] else 2) if found else None
+
+
+_AND_A_PART = re.compile(rf"\d{SPACE}and{SPACE}(?:an?|one)[ -](?:half|third|quarter)(?![\w-]|{SPACE}of\b)")
+"""Behind digits, with which it is read: 3 and a half."""
+_ONE_UNIT = re.compile(
+    rf"\b(?:an?|one){SPACE}(hour|minute|second|day|week|month|year){SPACE}and{SPACE}\Z", re.IGNORECASE
+)
+_SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_FEWER = {86400: 7, 3600: 24, 60: 60, 1: 60}
+
+
+def _joined_spans(text: str, words: list[Word]) -> list[Word]:
+    """The same words, with "two hours and forty-six minutes" as one duration."""
+    out: list[Word] = []
+    for word in words:
+        size = _SECONDS.get((word.unit or "").removesuffix("s"))
+        before = out[-1] if out else None
+        one = _ONE_UNIT.search(text, max(0, word.start - 16), word.start) if word.kind == "fraction" else None
+        if one and word.value is not None and not word.unit:
+            if before and before.start >= one.start():
+                out.pop()
+            out.append(Word(one.start(), word.end, "word", exact(1 + Fraction(word.value)), one[1]))
+            continue
+        if size and before and before.noun_end and word.value is not None and before.value is not None:
+            last = _SECONDS.get(text[max(0, before.noun_end - 7) : before.noun_end].split()[-1].removesuffix("s"), 0)
+            between = text[before.noun_end : word.start]
+            if last > size and word.value < _FEWER[size] and between in (" ", ", ", " and ", ", and "):
+                whole = before.value if before.kind == "duration" else before.value * last
+                end = word.noun_end or word.end
+                out[-1] = Word(before.start, end, "duration", whole + word.value * size, "s", end)
+                continue
+        out.append(word)
+    return out
 
 
 def _word(text: str, found: re.Match[str]) -> Word | None:
@@ -156,16 +226,41 @@ def _word(text: str, found: re.Match[str]) -> Word | None:
         if found["of_one"]:
             more, size = _cardinal(found["more"]), _size(found["of_one"])
             if (found["of_one"].lower()[-1] == "s") == (more > 1):
-                return _counted(text, start, end, exact(Fraction(value) + Fraction(more) / size))
+                return _counted(
+                    text, start, end, exact(Fraction(value) + Fraction(more) / size * _whole(found["cardinal"]))
+                )
         return _counted(text, start, found.end("cardinal"), value)
     if found["zero"]:
         return _counted(text, start, end, Decimal(0))
     if found["half"]:
-        return Word(start, end, "fraction", Decimal("0.5"))
+        return _half_of_one(text, start, end)
     said = re.sub(HYPHEN, "", found["times"].lower())
     if said in _ADJECTIVES and _OF_A_KIND.match(text, end):
         return None
     return Word(start, end, "multiplier", _TIMES[said], "×")
+
+
+_HALF_OF = re.compile(rf"(?:{SPACE}of)?{SPACE}an?(?={SPACE}[a-z])", re.IGNORECASE)
+
+
+def _half_of_one(text: str, start: int, end: int) -> Word:
+    """Half, with the unit of which it is the half: half an hour."""
+    value = Decimal("0.5")
+    one = _HALF_OF.match(text, end)
+    unit = UNIT.match(text, one.end()) if one else None
+    if unit and unit["word"]:
+        name = unit_name(unit)
+        return Word(start, unit.end(), "percent" if name == "%" else "fraction", value, name, unit.end(), end)
+    noun = counted_noun(text, one.end(), one=True) if one else None
+    if noun and (noun[0] in _MEASURES or noun[0].endswith("second")):
+        return Word(start, end, "fraction", value, *noun)
+    return Word(start, end, "fraction", value)
+
+
+def _whole(cardinal: str) -> int:
+    """What "and a half" is the half of: a dozen, a million, or one."""
+    last = cardinal.lower().split()[-1]
+    return 12 if last.endswith("dozen") else _SCALES.get(last, 1)
 
 
 def _fraction(text: str, found: re.Match[str]) -> Word | None:
@@ -238,15 +333,18 @@ def _is_second_of_several(text: str, start: int, end: int) -> bool:
 def _counted(text: str, start: int, end: int, value: Value) -> Word | None:
     said = text[start:end].lower()
     joined = re.match(rf"{HYPHEN}([A-Za-z]+)", text[end : end + 20])
-    if joined and (
-        joined[1].lower() in _JOINED_NAMES
-        or (said == "one" and (text[start - 1 : start] == "-" or joined[1].lower() in _JOINED_TO_ONE))
-    ):
+    if joined and said == "one" and (text[start - 1 : start] == "-" or joined[1].lower() in _JOINED_TO_ONE):
+        return None
+    if SIDED.match(text, start):
         return None
     unit_word = UNIT.match(text, end)
     if unit_word and unit_word["times"]:
         return Word(start, unit_word.end(), "multiplier", value, "×", unit_word.end(), end)
-    if unit_word and unit_word["word"] and not unit_word["word"].startswith("point"):
+    if (
+        unit_word
+        and unit_word["word"]
+        and (not unit_word["word"].startswith(("point", "pt")) or _changes(text, start, end))
+    ):
         stop, unit = unit_word.end(), unit_name(unit_word)
         return Word(start, stop, "percent" if unit == "%" else "word", value, unit, stop, end)
     noun = counted_noun(text, end, one=value == 1)
@@ -256,13 +354,32 @@ def _counted(text: str, start: int, end: int, value: Value) -> Word | None:
     return Word(start, end, "word", value, unit, noun_end)
 
 
+_CHANGE_BEHIND = re.compile(
+    r"\spo?i?n?ts?\s(?:lower|higher|more|less|fewer|better|worse|above|below|behind|ahead|up|down|apart|clear)\b"
+)
+_CHANGE_AHEAD = re.compile(
+    r"\b(?:by|fell|rose|falls|rises|drops|dropped|gains|gained|gain\sof|loses|lost|loss\sof|drop\sof|gap\sof|lead\sof)"
+    r"\s(?:about\s|some\s|only\s)?\Z",
+    re.IGNORECASE,
+)
+
+
+def _changes(text: str, start: int, end: int) -> bool:
+    """Whether the points of this number are those of a percentage, not of a plane: twenty points lower."""
+    return bool(_CHANGE_BEHIND.match(text, end) or _CHANGE_AHEAD.search(text, max(0, start - 16), start))
+
+
 def _one_counts(text: str, start: int, end: int, noun: bool) -> bool:
     """Whether "one" counts here: "one block", "and one after", not "the one", "this one", "one can".
 
     "one of the rows" counts, "one of the fastest" does not.
     """
+    if _FROM_ANOTHER.search(text, max(0, start - 24), start):
+        return True
     if _PRONOUN_AFTER.match(text, end) or text[start - 1 : start] == "-":
         return False
+    if noun and re.match(rf"{HYPHEN}(?:{'|'.join(_MEASURES)})\b", text[end : end + 9]):
+        return True
     before = re.findall(r"[A-Za-z]+|[^\sA-Za-z]", text[max(0, start - 30) : start])
     last = before[-1].lower() if before else ""
     if last in _PRONOUN_BEFORE or [word.lower() for word in before[-2:]] in (["one", "by"], ["one", "to"]):
@@ -288,7 +405,7 @@ def _cardinal(said: str) -> Decimal:
         elif word == "dozen":
             current = 12 * max(current, 1)
         elif word == "hundred":
-            current *= 100
+            current = 100 * max(current, 1)
         elif word in _SCALES:
             total, current = total + current * _SCALES[word], 0
         else:
@@ -341,6 +458,7 @@ _BAR = re.compile(
 _ACROSS = frozenset(
     "average averaged mean median sum summed spread taken total totalled pooled repeated counted".split()
 )
+_AT = re.compile(r"(?:[^\w\ufffc]|^)?at\s", re.IGNORECASE)
 _IDIOMS_BEFORE = {
     "all": frozenset("at after above".split()),
     "first": frozenset(("at",)),
@@ -362,7 +480,7 @@ def comparing_words(text: str) -> Iterator[Word]:
         group = _GROUP.get(said)
         if group and _compares(text, found, said, group, before):
             start = found.start()
-            if said in ("least", "most") and before == "at" and text[start - 3 : start - 1].lower() == "at":
+            if said in ("least", "most") and _AT.fullmatch(text, max(0, start - 4), start):
                 start -= 3
             yield Word(start, found.end(), group)
         before = said

@@ -141,9 +141,9 @@ def test_count_and_total(text):
     assert kinds(text) == ["count-of", "total"]
 
 
-def test_multiplier_before_a_name_and_count_of_a_name():
+def test_count_before_a_name_of_hardware_is_no_multiplier():
     assert [(token.text, token.unit) for token in counted("2× RTX 4090, 8×H100, 8xSM120", NAMES)] == [
-        ("2×", "×"),
+        ("2", None),
         ("8", None),
         ("8", None),
     ]
