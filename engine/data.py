@@ -27,9 +27,11 @@ class Data:
 
     tables: Mapping[str, pd.DataFrame]
     digests: Mapping[str, str]
-    """sha256 of each file, by its path below the part."""
+    """sha256 of each file, by its path below the part: of those that tables are read from and of the raw records."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """run.json: origin, environment, plan hash."""
+    records: frozenset[str] = frozenset()
+    """The raw records among the files: what lies below data/ and is read into no table."""
 
     @property
     def origin(self) -> str:
@@ -38,7 +40,12 @@ class Data:
 
     @property
     def digest(self) -> str:
-        """sha256 over all files' names and hashes: changes with any byte of the data."""
+        """sha256 over the names and hashes of the files that are read: changes with any byte that a reading sees."""
+        return digest_of({name: sha256 for name, sha256 in self.digests.items() if name not in self.records})
+
+    @property
+    def whole_digest(self) -> str:
+        """sha256 over all files' names and hashes, the raw records too; `digest` where there are none."""
         return digest_of(self.digests)
 
 
@@ -77,7 +84,22 @@ def read_data(plan: Plan, folder: Path, show: Callable[[Path], str], *, absent_i
             f"{show(run_file)}: there is no such file; expected where the data come from (origin, environment). "
             'Write it, with at least {"origin": "measured"}.'
         )
-    return Data(tables, digests, run)
+    records = {path.relative_to(folder).as_posix(): path for path in files_below(folder / "data")}
+    unread = {name: sha256_of(path) for name, path in records.items() if name not in digests}
+    return Data(tables, digests | unread, run, frozenset(unread))
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Every file of data below a folder, by its path.
+
+    What is no data is left out: a README, hidden files, and those that an editor leaves beside a file.
+    """
+    found = (path for path in sorted(folder.rglob("*")) if not path.name.endswith(("~", ".tmp")))
+    return [path for path in found if not _is_aside(path.relative_to(folder)) and path.is_file()]
+
+
+def _is_aside(path: Path) -> bool:
+    return path.stem.casefold() == "readme" or any(name.startswith((".", "#", "__")) for name in path.parts)
 
 
 def _read_run(path: Path, shown: str) -> dict[str, Any]:

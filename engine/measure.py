@@ -34,14 +34,12 @@ from campaign.engine.errors import PlanError, RecordError
 from campaign.engine.files import write_bytes
 from campaign.engine.journal import BEGUN, COMPLETE, VOID, Attempt, Journal
 from campaign.engine.plan import Plan, read_plan
-from campaign.engine.records import DRAWS, ROWS, TASKS
+from campaign.engine.row_tables import STEP, kept_row, row_file, write_tables
 from campaign.engine.tasks import VERSION
 from campaign.kernels.errors import CampaignError
 
 CUT_OFF = "cut off before its end"
 INTERRUPTED = "interrupted by hand"
-STEP = ("started_ns", "ended_ns", "drafted", "accepted", "emitted", "drafting_ns")
-"""What is kept of each step."""
 
 
 @dataclass(frozen=True)
@@ -104,33 +102,17 @@ def _clear_up(data: Path, journal: Journal, bench: Bench) -> None:
     for attempt in journal.attempts():
         if attempt.state == VOID:
             # Written, but not yet complete when it was cut off.
-            _row_file(data, attempt).unlink(missing_ok=True)
+            row_file(data, attempt.row).unlink(missing_ok=True)
 
 
 def _require_version(data: Path, attempt: Attempt) -> None:
     """Nothing; RecordError for a finished row that was graded with another version of the tasks."""
-    found = _kept(data, attempt).get("benchmark", 1)
+    found = kept_row(data, attempt.row).get("benchmark", 1)
     if found != VERSION:
         raise RecordError(
-            f"{_row_file(data, attempt)}: benchmark {found}; expected {VERSION}, the one of this program: rows of two "
-            "versions cannot be compared. Go on with the program that began, or measure anew in a fresh part."
+            f"{row_file(data, attempt.row)}: benchmark {found}; expected {VERSION}, the one of this program: rows of "
+            "two versions cannot be compared. Go on with the program that began, or measure anew in a fresh part."
         )
-
-
-def _row_file(data: Path, attempt: Attempt) -> Path:
-    return data / "rows" / f"{attempt.row}.json"
-
-
-def _kept(data: Path, attempt: Attempt) -> dict[str, Any]:
-    """A finished row as it was written; RecordError where it is not there any more."""
-    path = _row_file(data, attempt)
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError) as wrong:
-        found = "no such file" if isinstance(wrong, FileNotFoundError) else f"not JSON: {wrong}"
-        raise RecordError(
-            f"{path}: {found}; expected the records of a row that journal.jsonl calls complete. Restore the file."
-        ) from None
 
 
 def _runnable(plan: Plan) -> tuple[Any, dict[str, Settings]]:
@@ -237,66 +219,10 @@ def _write_row(
             }
         )
     said = {"row": attempt.row, "arm": attempt.arm, "started": attempt.started, "benchmark": VERSION}
-    path = _row_file(folder / "data", attempt)
+    path = row_file(folder / "data", attempt.row)
     path.parent.mkdir(exist_ok=True)
     # Escaped, because a model's text may hold half of a surrogate pair, which UTF-8 cannot.
     write_bytes(path, json.dumps(said | machine | {"tasks": tasks}).encode())
-
-
-def write_tables(folder: Path, attempts: Sequence[Attempt]) -> None:
-    """Nothing; rows.csv, draws.csv, tasks.csv, load.csv and steps.parquet then hold every finished row."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    data = folder / "data"
-    plan = hashlib.sha256((folder / "plan.toml").read_bytes()).hexdigest()
-    rows, draws, tasks, load = [], [], [], []
-    steps: list[tuple[Any, ...]] = []
-    for attempt in attempts:
-        state = {BEGUN: "running"}.get(attempt.state, attempt.state)
-        rows.append((attempt.row, attempt.arm, attempt.started, state, attempt.reason, "", plan))
-        if attempt.state != COMPLETE:
-            continue
-        kept = _kept(data, attempt)
-        load.append((attempt.row, f"{kept['load_before']:.2f}", f"{kept['load_after']:.2f}"))
-        for draw in sorted({task["draw"] for task in kept["tasks"]}):
-            done = [task for task in kept["tasks"] if task["draw"] == draw]
-            draws.append((attempt.row, draw, *_draw(done)))
-            tasks += [(attempt.row, draw, t["task"], t["kind"], t["outcome"], "") for t in done]
-            steps += [(attempt.row, draw, t["task"], *step) for t in done for step in t["steps"]]
-    _write_csv(data / "rows.csv", ROWS["columns"], rows)
-    measured = [name for name, kind in DRAWS["columns"].items() if not kind.endswith("??")]
-    _write_csv(data / "draws.csv", measured, draws)
-    _write_csv(data / "tasks.csv", TASKS["columns"], tasks)
-    _write_csv(data / "load.csv", ("row", "load_before", "load_after"), load)
-    names = ["row", "draw", "task", "turn", "step", *STEP]
-    kinds = [pa.string(), pa.int32(), pa.string(), pa.int32(), pa.int32(), *[pa.int64()] * len(STEP)]
-    columns = list(zip(*steps, strict=True)) if steps else [[] for _ in names]
-    table = pa.table([pa.array(c, kind) for c, kind in zip(columns, kinds, strict=True)], names=names)
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_bytes(data / "steps.parquet", sink.getvalue().to_pybytes())
-
-
-def _draw(tasks: Sequence[dict[str, Any]]) -> tuple[str, int, int, str, int]:
-    """Step time in ms, verify steps, tokens, model time in s and passes of the tasks of one draw."""
-    steps = [dict(zip(STEP, step[2:], strict=True)) for task in tasks for step in task["steps"]]
-    step_ns = sum(step["ended_ns"] - step["started_ns"] for step in steps)
-    tokens = sum(step["emitted"] for step in steps)
-    model_ns = sum(task["model_ns"] for task in tasks)
-    passes = sum(task["outcome"] == "pass" for task in tasks)
-    return f"{step_ns / 1e6:.6f}", len(steps), tokens, f"{model_ns / 1e9:.9f}", passes
-
-
-def _write_csv(path: Path, columns: Sequence[str] | dict[str, str], records: Sequence[Sequence[Any]]) -> None:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(records)
-    write_bytes(path, text.getvalue().encode())
 
 
 @contextmanager
@@ -348,7 +274,7 @@ def write_run(folder: Path, plan_bytes: bytes, attempts: Sequence[Attempt]) -> N
         raise RecordError(f"{path}: not JSON: {wrong}; expected what describes the run. Move it away.") from None
     if (told.get("plan_sha256"), told.get("last_row")) == (plan_sha256, rows[-1].started):
         return
-    kept = [_kept(folder / "data", a) for a in rows]
+    kept = [kept_row(folder / "data", a.row) for a in rows]
     said = {
         "origin": "measured",
         "plan_sha256": plan_sha256,

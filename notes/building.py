@@ -206,7 +206,7 @@ def correct_part(
         because=because,
         reported_by=reported_by,
         caused_by=caused_by,
-        data=sources.data.digest,
+        data=sources.data.whole_digest,
         neighbours=settled,
         repo=repository,
     )

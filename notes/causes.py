@@ -4,39 +4,82 @@ A changed file of data turns every number that stands on it; an edit of a publis
 kept and of each number in it. Each of these stays a finding of its own, and names the one that it follows from.
 """
 
+import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
+from campaign.kernels.errors import CampaignError
+from campaign.notes.corrections import check_corrections
 from campaign.notes.errors import CannotTell
 from campaign.notes.findings import Finding
 from campaign.notes.history import History, Repository
 from campaign.notes.paths import Part
+from campaign.notes.publish import check_published, read_published
+from campaign.notes.table_rows import MISSING
 
 DATA_HASH = "the data's hash"
 """The source of a finding about a data file that is not as it was built from."""
 _COMPARED = ("changed", "word", "structure", "unit", "unbound", "undeclared", "nothing")
+_FROM_SOURCES = ("changed", "word", "gone", "since")
+"""Findings of a place whose source gives something else than stands there, or nothing."""
+_SINCE = "right when it was published: "
 _CHECKOUT = re.compile(r"git checkout \S+ -- [^`;,(]*[^`;,( ]")
 _AT = re.compile(r" at (?P<line>\d+):(?P<column>\d+)$")
 _BETWEEN = re.compile(r"[\s,|]+")
+_OF_PART = re.compile(r"\b(?:correction|part)\.(?P<number>\d+)\b")
+"""What the id of a reading that another part gives begins with."""
+_OF_ALL = re.compile(r"\bcorrections\.caused\b")
+_ENTRY = re.compile(r"\b(?:entry|link|correction) (?P<number>\d+)\b")
+_KEY = re.compile(r"(\w+) = ")
 _CONTEXT = 24
 """How many characters are shown on each side of a difference, to a word's end."""
 
 
-def with_causes(part: Part, findings: Sequence[Finding], edited: str) -> list[Finding]:
+def with_causes(
+    part: Part, findings: Sequence[Finding], edited: str, elsewhere: Sequence[Finding] = ()
+) -> list[Finding]:
     """The findings, those that follow from another one with its name and its mend, and none told twice at one place.
 
-    `edited` is the mend that findings have whose place in the text is not as it was built.
+    `edited` is the mend that findings have whose place in the text is not as it was built; `elsewhere` is what is not
+    as it was kept in the parts that this one takes texts from.
     """
     found = _once(findings)
+    found = _of_rows(found)
+    kept = [one for one in found if one.code == "kept"]
+    found = [
+        one if one.mend == edited and one.code in _COMPARED else _of_kept(one, kept, elsewhere, part) for one in found
+    ]
     text = next((one for one in found if _is_edit(one, part)), None)
     if text is not None:
         found = [_of_text(one, text, part, edited) for one in found]
     data = [one for one in found if _is_about_data(one)]
     if data:
         found = [_of_data(one, data, part, edited) for one in found]
+    return found
+
+
+def others_named(part: Part, findings: Iterable[Finding]) -> list[Part]:
+    """The other parts that give what these findings' places print: their dates, their corrections."""
+    sources = " ".join(finding.source for finding in findings if finding.code in _FROM_SOURCES)
+    numbers = {int(found["number"]) for found in _OF_PART.finditer(sources)}
+    every = _OF_ALL.search(sources) is not None
+    if not numbers and not every:
+        return []
+    return [other for other in part.campaign.parts() if other != part and (every or other.number in numbers)]
+
+
+def kept_in(parts: Iterable[Part], repository: History) -> list[Finding]:
+    """What is not as it was kept of the parts' publications and corrections, as far as it can be told."""
+    found: list[Finding] = []
+    for part in parts:
+        for look in (check_corrections, check_published):
+            with contextlib.suppress(CampaignError):
+                found += [
+                    located(problem.finding, part.campaign.root, repository) for problem in look(part, repository)
+                ]
     return found
 
 
@@ -48,7 +91,12 @@ def order(part: Part, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def located(finding: Finding, root: Path, repository: History) -> Finding:
-    """A finding about a whole file of text that git can bring back, at the first line that is different."""
+    """A finding about a kept record at its key or entry, one about a file of text at the first line that is different.
+
+    The first line is shown where git has the file as it was.
+    """
+    if finding.code in ("kept", "rule") and finding.line == 1 and finding.path.endswith(".toml"):
+        return replace(finding, line=_entry_line(root / finding.path, f"{finding.said} {finding.expected}"))
     command = _CHECKOUT.search(finding.mend)
     if not command or not _is_about_data(finding) or not isinstance(repository, Repository):
         return finding
@@ -70,6 +118,26 @@ def located(finding: Finding, root: Path, repository: History) -> Finding:
     shown = [f"`{text}`" if text[0] in "+-" else text for text in ends]
     what = f"{finding.said}; expected {finding.expected}"
     return narrowed(replace(finding, line=line, said=shown[0], expected=shown[1], also=(what, *finding.also)))
+
+
+def _entry_line(path: Path, told: str) -> int:
+    """The line of what is told of: a key of a record, or of its entry with a number; 1 where it is not there."""
+    try:
+        lines = path.read_bytes().decode("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 1
+    tables = [number for number, line in enumerate(lines, 1) if line.lstrip().startswith("[[")]
+    entry = _ENTRY.search(told)
+    first, last = 1, tables[0] if tables else len(lines) + 1
+    if entry and tables:
+        # Of an entry that is gone, the last one that is there tells where it stood.
+        index = min(int(entry["number"]), len(tables)) - 1
+        first, last = tables[index], [*tables[1:], len(lines) + 1][index]
+    key = _KEY.match(told)
+    if key:
+        head = re.compile(rf"\s*{re.escape(key[1])}\s*=")
+        return next((number for number in range(first, last) if head.match(lines[number - 1])), first)
+    return first if entry else 1
 
 
 def narrowed(finding: Finding) -> Finding:
@@ -148,9 +216,47 @@ def _overlap(one: Finding, place: tuple[int, int, int]) -> bool:
     return one.line == line and one.column < column + length and column < one.column + one.length
 
 
+def _of_rows(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; that there is less to check than before follows from a row that is missing."""
+    lost = next((one for one in findings if one.said.endswith(MISSING) and one.code in _COMPARED), None)
+    if lost is None:
+        return list(findings)
+    return [replace(one, cause=lost.name, mend=lost.mend) if one.code == "nothing" else one for one in findings]
+
+
+def _of_kept(finding: Finding, kept: Sequence[Finding], elsewhere: Sequence[Finding], part: Part) -> Finding:
+    """A finding that an edited seal, record or entry leads to, here or in another part, mended with it."""
+    if finding.cause or finding.code == "kept":
+        return finding
+    named: Sequence[str] = ()
+    known = kept
+    if finding.code == "rule" or (finding.code in _FROM_SOURCES and finding.source.split(" ")[-1] == "seal.date"):
+        named = [part.show(part.seal)]
+    elif finding.code == "stale" and finding.source.startswith(("the banner that ", "the entries that ")):
+        named = [part.show(part.corrections), part.show(part.published)]
+    elif finding.code in _FROM_SOURCES:
+        others = others_named(part, [finding])
+        dated = finding.source.endswith(".published")
+        named = [other.show(other.published if dated else other.corrections) for other in others]
+        known = elsewhere
+    causes = [one for one in known if one.path in named]
+    if not causes and (not named or finding.level != "error" or finding.code not in _FROM_SOURCES):
+        return finding
+    if not causes and read_published(part) is None and known is elsewhere:
+        return finding
+    also = tuple(said for said in finding.also if not said.startswith(_SINCE))
+    if causes:
+        return replace(finding, cause=causes[0].name, mend=causes[0].mend, also=also)
+    shown = " or ".join(named)
+    back = f"restore {shown} as it was written: `git log -p -- {' '.join(named)}` shows it"
+    mend = f"notes correct {part.name}, or {back}" if known is elsewhere else back
+    return replace(finding, mend=mend, also=also)
+
+
 def _is_edit(finding: Finding, part: Part) -> bool:
     """Whether it tells that a published text is not as it was kept."""
-    return (finding.code, finding.source, finding.path) == ("kept", "body-edited", part.show(part.post))
+    edited = finding.code == "kept" and finding.source in ("body-edited", "unicode-form")
+    return edited and finding.path == part.show(part.post)
 
 
 def _of_text(finding: Finding, cause: Finding, part: Part, edited: str) -> Finding:
@@ -172,7 +278,7 @@ def _of_data(finding: Finding, causes: Sequence[Finding], part: Part, edited: st
     if finding in causes or finding.cause or not any(_stands_on_data(finding, part, edited)):
         return finding
     mend = "; ".join(dict.fromkeys(one.mend for one in causes))
-    also = tuple(said for said in finding.also if not said.startswith("right when it was published: "))
+    also = tuple(said for said in finding.also if not said.startswith(_SINCE))
     return replace(finding, cause=causes[0].name, mend=mend, also=also)
 
 

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from campaign.engine import files
+from campaign.notes.causes import kept_in, located
 from campaign.notes.corrections import canonical, check_corrections, read_corrections
 from campaign.notes.errors import CannotTell, UsageError
-from campaign.notes.findings import NOTHING_COVERED, Report
-from campaign.notes.history import History, Repository, Version, blob_of, require_history, sha256_of
+from campaign.notes.findings import NOTHING_COVERED, Finding, Report
+from campaign.notes.history import History, Repository, Version, blob_of, require_history, sha256_of, workable
 from campaign.notes.index import history_of
 from campaign.notes.paths import Campaign
 from campaign.notes.publish import check_published, read_published
@@ -223,12 +225,22 @@ def chain_report(campaign: Campaign) -> Report | None:
     repository = history_of(campaign)
     note, cannot_tell, findings = not_adopted(campaign, repository), "", []
     try:
-        findings = [problem.finding for problem in check_chain(campaign, repository)]
+        findings = [_told(problem, campaign, repository) for problem in check_chain(campaign, repository)]
     except CannotTell as why:
         cannot_tell = str(why)
     if not (findings or cannot_tell or note):
         return None
     return Report("chain", _shown(campaign), NOTHING_COVERED, findings, cannot_tell, [note] if note else [])
+
+
+def _told(problem: Problem, campaign: Campaign, repo: History) -> Finding:
+    """A problem of the chain as a check tells it; one of a file that is not as it was kept follows from that file's."""
+    finding = located(problem.finding, campaign.root, repo)
+    if problem.code in ("link-unlike", "link-of-nothing"):
+        for cause in kept_in(campaign.parts(), repo):
+            if cause.path in problem.said:
+                return replace(finding, cause=cause.name, mend=workable(cause.mend, repo))
+    return replace(finding, mend=workable(finding.mend, repo))
 
 
 def _problems(campaign: Campaign, repo: History) -> list[Problem]:

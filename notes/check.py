@@ -1,5 +1,6 @@
 """Checking a part: the published text against a fresh recomputation, and everything that is kept."""
 
+import codecs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,18 +8,19 @@ from functools import partial
 
 from campaign.notes.agreement import agreement
 from campaign.notes.build import assemble, fill_entry
-from campaign.notes.causes import located, narrowed, order, with_causes
+from campaign.notes.causes import DATA_HASH, kept_in, located, narrowed, order, others_named, with_causes
 from campaign.notes.claim_findings import claim_findings
 from campaign.notes.compare import Where, compare
 from campaign.notes.corrections import check_corrections, corrected_places, read_corrections, stands_whole
 from campaign.notes.derived import derived
-from campaign.notes.errors import CannotTell
+from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.findings import Coverage, Finding, Report
-from campaign.notes.history import History
+from campaign.notes.history import History, Repository, blob_of, workable
 from campaign.notes.index import history_of
 from campaign.notes.ledger import Ledger, read_ledger
 from campaign.notes.look_log import check_looks
 from campaign.notes.neighbours import check_data, check_neighbours
+from campaign.notes.otherwise import written_otherwise
 from campaign.notes.paths import Part
 from campaign.notes.post import Post, split
 from campaign.notes.publish import check_published, read_published
@@ -55,8 +57,10 @@ def check(part: Part) -> Report:
         if not (edited and finding.code == "disagree" and finding.path == part.show(part.post)):
             findings.append(finding)
     kept, unknown = _kept(part, sources, repository)
+    findings = _changed_alike(part, findings, repository)
     findings = [located(finding, part.campaign.root, repository) for finding in [*findings, *kept]]
-    findings = with_causes(part, findings, _mend(part))
+    elsewhere = kept_in(others_named(part, findings), repository)
+    findings = with_causes(part, findings, _mend(part), elsewhere)
     for later in (lambda: stale_template(part, post), lambda: check_readers(part, post, sources)):
         if not any(finding.level == "error" for finding in findings):
             findings += later()
@@ -66,6 +70,7 @@ def check(part: Part) -> Report:
     findings, covered = waived(part, findings, datetime.now(UTC).date())
     if covered:
         notes.append(waived_summary(covered))
+    findings = [written_otherwise(replace(one, mend=workable(one.mend, repository))) for one in findings]
     return Report(part.name, part.show(part.post), coverage, order(part, findings), "; ".join(unknown), notes)
 
 
@@ -104,6 +109,11 @@ def read_kept(part: Part) -> tuple[Post, Ledger, dict[str, int]]:
                 f"{part.show(path)}: there is no such file; expected what `notes build` writes. "
                 f"Run `notes build {part.name}`, or restore it with `git checkout -- {part.show(path)}`."
             )
+    if part.numbers.read_bytes().startswith(codecs.BOM_UTF8):
+        raise UsageError(
+            f"{part.show(part.numbers)}: begins with a byte order mark, which some editors add; expected UTF-8 without "
+            f"one. Run `notes build {part.name}`, or save it so."
+        )
     text = part.post.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
     post = split(text, part.show(part.post))
     ledger, counts = read_ledger(part.numbers, part.show(part.numbers))
@@ -165,6 +175,26 @@ def _mend_elsewhere(part: Part) -> str:
     if not part.template.is_file():
         return "bring back what changed in the plan, facts or data"
     return f"notes build {part.name} (the text is as it was built; its plan, facts or data changed)"
+
+
+def _changed_alike(part: Part, findings: list[Finding], repository: History) -> list[Finding]:
+    """The findings, with the mend of those whose number was changed in the text and in numbers.json alike."""
+    elsewhere = _mend_elsewhere(part)
+    if read_published(part):
+        first = repository.first_version(part.published) if isinstance(repository, Repository) else None
+        kept = repository.blob_at(first.commit, part.numbers) if first and isinstance(repository, Repository) else None
+        if first is None or kept in (None, blob_of(part.numbers.read_bytes())):
+            return findings
+        files = f"{part.show(part.post)} {part.show(part.numbers)}"
+        mend = f"git checkout {first.commit[:12]} -- {files} (both were changed alike), then notes build {part.name}"
+    else:
+        if any(one.code == "stale" and (" of reading " in one.source or one.source == DATA_HASH) for one in findings):
+            return findings
+        mend = f"notes build {part.name} (the text and numbers.json were changed alike: readings.json gives otherwise)"
+    return [
+        replace(one, mend=mend) if one.mend == elsewhere and one.source.startswith(("reading ", "claim ")) else one
+        for one in findings
+    ]
 
 
 def _too_little(part: Part, coverage: Coverage, counts: dict[str, int]) -> Iterator[Finding]:

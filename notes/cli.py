@@ -112,7 +112,7 @@ def import_(campaign: Campaign, old: Path, name: str, origin: str | None) -> Non
     The post itself stays; what is written renders the same text. A number is bound only where one reading is clearly
     ahead; the others are left with their candidates in a comment, or become facts whose source is still to be said.
     """
-    from campaign.notes.importing import next_steps, propose, read_old, summary, write_import
+    from campaign.notes.importing import next_steps, origin_steps, propose, read_old, summary, write_import
     from campaign.notes.paths import part_name
     from campaign.notes.settings import read_settings
     from campaign.notes.sources import load
@@ -120,12 +120,14 @@ def import_(campaign: Campaign, old: Path, name: str, origin: str | None) -> Non
     part = Part(campaign, part_name(name))
     source = campaign.part(origin) if origin else part if part.plan.is_file() else None
     settings = read_settings(campaign)
-    found = propose(read_old(old), str(old), load(source) if source else None, settings.names, settings.decimal)
+    text = read_old(old)
+    found = propose(text, str(old), load(source) if source else None, settings.names, settings.decimal)
     for path in write_import(campaign, name, found, datetime.now(UTC).date()):
         click.echo(f"  {part.show(path)}")
     click.echo(summary(found))
     click.echo("next:")
-    for number, step in enumerate(next_steps(found, part), 1):
+    steps = [*([] if source else origin_steps(text, found, part)), *next_steps(found, part)]
+    for number, step in enumerate(steps, 1):
         click.echo(f"  {number}. {step}")
 
 

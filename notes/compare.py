@@ -20,8 +20,10 @@ from campaign.notes.errors import TemplateError
 from campaign.notes.findings import Coverage, Finding
 from campaign.notes.ledger import Ledger, Place
 from campaign.notes.lines import line_column
+from campaign.notes.marked import plainly
 from campaign.notes.numbers import Token, find, find_in, surroundings
 from campaign.notes.reader import Block, read
+from campaign.notes.table_rows import RowChange, row_changes
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _SIGN = re.compile(r"[−+±%‰×÷=<>≤≥~≈$€£\d]|(?<!\w)-(?=[\w.])|\b(?:UTC|GMT|CES?T)\b|```|~~~|<!--")
@@ -158,7 +160,9 @@ class _Checker:
         self.where = where
         self.expected = ledger.body(texts)
         self.spans = ledger.spans(texts)
-        self.regions = _regions(self.expected, body)
+        self.rows = row_changes(self.expected, body)
+        """Rows of tables that are missing, were put in, or stand elsewhere: each a finding of its own."""
+        self.regions = _regions(self.expected, body, self.rows)
         self.reported: list[_Region] = []
         """Differences that are findings."""
         self.names = names
@@ -170,7 +174,11 @@ class _Checker:
         expected_tokens = _read(self.expected, self.names, self.readings.decimal)[1] if self.regions else ()
         touched: dict[int, _Region] = {}
         """For each bound place, all that is different in it or beside it."""
+        whole_rows = {span for change in self.rows for span in change.spans}
         for region in self.regions:
+            if (region.start, region.end, region.actual_start, region.actual_end) in whole_rows:
+                self.reported.append(region)
+                continue
             places = [i for i, span in enumerate(self.spans) if region.touches(*span) or self._turns_round(region, i)]
             for index in places:
                 touched[index] = self._widened(index, region, touched.get(index))
@@ -208,6 +216,20 @@ class _Checker:
             as_built = (said.strip(), wanted.strip()) == (built[0].strip(), built[1].strip())
             mend = self.where.elsewhere if as_built else ""
             yield self._finding("changed", at, said.strip(), wanted.strip(), self._source(index), mend)
+        yield from self._rows()
+
+    def _rows(self) -> Iterator[Finding]:
+        """A finding for each row that is missing or was put in, and one for each table whose rows were put in order."""
+        for change in self.rows:
+            bound = [
+                i
+                for i, place in enumerate(self.spans)
+                for at in change.spans
+                if at[0] <= place[0] and place[1] <= at[1]
+            ]
+            source = ", ".join(dict.fromkeys(self._source(index) for index in bound)) or "the table as it was built"
+            code = "changed" if bound else "structure"
+            yield self._finding(code, change.at, change.said, change.expected, source)
 
     def _widened(self, index: int, region: _Region, before: _Region | None) -> _Region:
         """The place with all that is different in it or beside it."""
@@ -362,12 +384,20 @@ class _Checker:
             return self._finding("undeclared", token.start, token.text, "a declared name", "", mend)
         if inside:
             return self._finding("unbound", token.start, token.text, "digits that all come from the quote", "")
+        block = self.blocks[token.block]
+        text = self.body[token.core_start : token.core_end]
         mend = 'quote a reading or fact in the template, {{ q("...") }}, and build again'
+        if text not in block.text:
+            plain = plainly(token.text, self.readings.decimal)
+            mend = f"write {plain}, as no quote prints {' '.join(text.split())}; then {mend}"
         return self._finding("unbound", token.start, token.text, "a number bound to a reading, fact or name", "", mend)
 
     def _loose(self, token: Token) -> Finding:
         expected = "a comparing word that a claim or a fact binds"
-        mend = 'write it as {{ claim("…", "' + token.text + '") }} in the template, and build again'
+        mend = (
+            'write it as {{ claim("…", "' + token.text + '") }} in the template, or, where no data decide it, as {{ '
+            f'q("…") }}}} of a fact with value = "{token.text}" and its source; then build again'
+        )
         return replace(self._finding("claim", token.start, token.text, expected, "", mend), level="warning")
 
     def _finding(self, code: str, at: int, said: str, expected: str, source: str, mend: str = "") -> Finding:
@@ -438,7 +468,31 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
     return before[-1] if before else max(0, start - 2000), after.start() if after else len(text)
 
 
-def _regions(expected: str, actual: str) -> list[_Region]:
+def _regions(expected: str, actual: str, rows: Sequence[RowChange]) -> list[_Region]:
+    """The stretches in which `actual` differs from `expected`, by words, in order; rows of tables whole."""
+    found: list[_Region] = []
+    start = actual_start = 0
+    for span in sorted(span for change in rows for span in change.spans):
+        row = _Region(*span)
+        found += [*_by_words(expected, actual, _Region(start, row.start, actual_start, row.actual_start)), row]
+        start, actual_start = row.end, row.actual_end
+    return found + _by_words(expected, actual, _Region(start, len(expected), actual_start, len(actual)))
+
+
+def _by_words(expected: str, actual: str, within: _Region) -> list[_Region]:
+    """The stretches within two texts in which they differ, by words, in order."""
+    return [
+        _Region(
+            within.start + region.start,
+            within.start + region.end,
+            within.actual_start + region.actual_start,
+            within.actual_start + region.actual_end,
+        )
+        for region in _differing(expected[within.start : within.end], actual[within.actual_start : within.actual_end])
+    ]
+
+
+def _differing(expected: str, actual: str) -> list[_Region]:
     """The stretches in which `actual` differs from `expected`, by words, in order."""
     if expected == actual:
         return []

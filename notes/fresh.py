@@ -15,7 +15,7 @@ from campaign.analysis.compute import read
 from campaign.analysis.interim import Look
 from campaign.analysis.readings import Reading, Readings
 from campaign.engine.aggregate import Aggregate
-from campaign.engine.data import Data, read_data
+from campaign.engine.data import Data, files_below, read_data
 from campaign.engine.files import sha256_of
 from campaign.engine.plan import Plan, read_plan
 from campaign.kernels.errors import CampaignError
@@ -89,12 +89,12 @@ def readings_of(part: Part, plan: Plan, found: PartData, looks: Sequence[Look]) 
 
 
 def _hashes(plan: Plan, folder: Path) -> dict[str, str] | None:
-    """sha256 of every file that the data are read from, by its path from `folder`; None where one cannot be read."""
+    """sha256 of every file of the data, by its path from `folder`; None where one cannot be read."""
     try:
         found = {"plan.toml": sha256_of(folder / "plan.toml")}
-        if (folder / "data" / "run.json").exists():
-            found["data/run.json"] = sha256_of(folder / "data" / "run.json")
-        found |= {path.relative_to(folder).as_posix(): sha256_of(path) for path in _files(plan, folder)}
+        own = {path.relative_to(folder).as_posix(): path for path in _files(plan, folder)}
+        own |= {path.relative_to(folder).as_posix(): path for path in files_below(folder / "data")}
+        found |= {name: sha256_of(path) for name, path in own.items()}
         for arm in plan.arms.values():
             if arm.source:
                 home = folder.parent / arm.source.part

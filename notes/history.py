@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SHA1_DIGITS = 40
 KEPT_TEXTS = 8
 """How many blobs are kept in memory: one part's checks ask for the same few."""
+_CHECKOUT = re.compile(r"`?git checkout (?:(?P<commit>[^\s-]\S*) )?-- (?P<files>[^`;,()]*[^`;,() ])`?")
+_LOG = re.compile(r": `git log [^`]*` shows \w+")
 DATES_BY_HAND = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 
 
@@ -169,6 +171,11 @@ class Repository:
     def earlier_commit_with(self, path: Path, blob: str) -> str | None:
         """The newest commit of HEAD's history that gave `path` this blob, or None."""
         return next((version.commit for version in self.versions(path) if version.blob == blob), None)
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit, named in full or by its first digits, or HEAD, is in the history that is here."""
+        head = self.head_commit
+        return head is not None and (commit == "HEAD" or any(k.startswith(commit) for k in self._known(head).commits))
 
     def holds(self, commit: str, path: Path, blob: str) -> Held:
         """Whether `commit` is in HEAD's history and has `blob` at `path`."""
@@ -430,6 +437,20 @@ def _shared(repo: "Repo", folder: Path) -> Repository:
         kept = Repository(repo, folder)
         _last[os.getpid()] = (seen, kept)
     return kept
+
+
+def workable(mend: str, history: History) -> str:
+    """A finding's mend as it can be followed here: a commit that a shallow clone lacks is fetched first.
+
+    Outside of a git work tree nothing can be checked out: the files are to be brought back from elsewhere.
+    """
+    if isinstance(history, NoHistory):
+        mend = _LOG.sub(", from a clone or a backup", mend)
+        return _CHECKOUT.sub(lambda found: f"bring {found['files']} back from a clone or a backup", mend)
+    named = [found["commit"] for found in _CHECKOUT.finditer(mend) if found["commit"]]
+    if history.is_shallow and not all(history.has(commit) for commit in named):
+        return f"`git fetch --unshallow`, then {mend}"
+    return mend
 
 
 def require_history(history: History, what: str) -> Repository:

@@ -5,7 +5,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +18,9 @@ from campaign.analysis.rule import declarations, declares
 from campaign.engine.yardstick import YARDSTICK_TABLES
 from campaign.kernels.errors import CampaignError
 from campaign.notes.claims import operands_of
-from campaign.notes.corrections import Correction, Settled, occurrences, read_corrections, stands_whole
+from campaign.notes.corrections import Correction, Settled, banner, occurrences, read_corrections, stands_whole
 from campaign.notes.errors import TemplateError, UsageError
+from campaign.notes.fact_sources import check_fact_sources
 from campaign.notes.facts import read_facts
 from campaign.notes.findings import Finding
 from campaign.notes.history import History, NoHistory
@@ -26,6 +28,7 @@ from campaign.notes.ledger import Ledger, Place, read_ledger
 from campaign.notes.paths import Part
 from campaign.notes.post import split
 from campaign.notes.publish import published_body, read_published
+from campaign.notes.raw_records import check_records, is_read
 from campaign.notes.render import render
 from campaign.notes.seal import Problem
 from campaign.notes.sources import Sources, load
@@ -58,6 +61,13 @@ class Neighbour:
     """The number of the correction, for what stands in its words."""
     file: str = ""
     """The file, for data that changed."""
+    down: int = 0
+    """How many lines further down it stands as soon as the entry is written, which the banner then points to."""
+
+    @property
+    def kept_place(self) -> str:
+        """As an entry keeps it: where it stands once that entry is written."""
+        return replace(self, line=self.line + self.down, down=0).place
 
     @property
     def place(self) -> str:
@@ -118,8 +128,10 @@ def neighbours(part: Part, said: str, says: str, sources: Sources, repository: H
     changed = changed_data(part, sources, before)
     if corrected is None and not changed:
         return []
+    down = _lines_added(part, said)
     corrected = corrected or _Corrected(frozenset(), frozenset(), frozenset(), False)
-    found = list(_in_part(part, body, standing, corrected, [said, *_said(part)], sources, bool(changed)))
+    own = _in_part(part, body, standing, corrected, [said, *_said(part)], sources, bool(changed))
+    found = [replace(one, down=down) for one in own]
     if not corrected.moved:
         why = "it is not as it was published, and this entry corrects no number that it changes"
         found += [Neighbour(part.name, 0, 0, "", "", why, file=part.show(part.folder / name)) for name in changed]
@@ -132,24 +144,46 @@ def neighbours(part: Part, said: str, says: str, sources: Sources, repository: H
     return found
 
 
+def _lines_added(part: Part, said: str) -> int:
+    """How many lines an entry on these words adds above the body; none where it is there already."""
+    entries = read_corrections(part)
+    if said in {entry.said for entry in entries}:
+        return 0
+    more = Correction.model_construct(number=len(entries) + 1, date=date.min, said=said)
+    after, before = (banner(part.title, read_published(part), known) for known in ([*entries, more], entries))
+    return after.count("\n") - before.count("\n")
+
+
 def changed_data(part: Part, sources: Sources, before: Mapping[str, str]) -> list[str]:
     """The data files that are not as they were published (`before`), unless an entry saw them as they are now."""
-    if not before or sources.data.digest in {entry.data for entry in read_corrections(part)}:
+    data, seen = sources.data, {entry.data for entry in read_corrections(part)}
+    if not before or data.whole_digest in seen:
         return []
-    now = sources.data.digests
-    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    now = data.digests
+    # A part that was published before raw records had a hash has none of them in what was published.
+    names = before.keys() | (now.keys() - data.records)
+    changed = sorted(name for name in names if before.get(name) != now.get(name))
+    return [name for name in changed if not is_read(name, sources)] if data.digest in seen else changed
 
 
-def check_data(part: Part, sources: Sources, repository: History) -> list[Problem]:
-    """The finding that a published part's data are neither as published nor as the last entry that names them saw them.
+def check_data(part: Part, sources: Sources, repository: History) -> list[Problem | Finding]:
+    """What is wrong with a part's data files beyond their hashes, and with what its facts are said to come from.
 
-    Without git, and where git does not have what was published, there is nothing to compare with.
+    Raw records that are gone or that do not give the tables; facts with another source than at publication; and that a
+    published part's data are neither as published nor as the last entry that names them saw them. Without git, and
+    where git does not have what was published, there is nothing to compare the last two with.
     """
+    found: list[Problem | Finding] = [*check_records(part, sources, repository)]
+    found += check_fact_sources(part, sources.facts, repository)
+    return [*found, *_changed_since(part, sources, repository)]
+
+
+def _changed_since(part: Part, sources: Sources, repository: History) -> list[Problem]:
     if read_published(part) is None or isinstance(repository, NoHistory):
         return []
     changed = changed_data(part, sources, published_digests(part, repository))
     seen = [entry for entry in read_corrections(part) if entry.data]
-    if seen and seen[-1].data == sources.data.digest:
+    if seen and not changed and seen[-1].data in (sources.data.digest, sources.data.whole_digest):
         return []
     if seen and not changed:
         said = f"data with the sha256 {sources.data.digest}"
@@ -200,7 +234,7 @@ def _settled(one: Neighbour, **why: str | None) -> Settled:
     """A neighbour as an entry keeps it: each of its words on one line."""
     reading = " ".join(one.reading.split()) or None
     return Settled(
-        place=one.place, reading=reading, **{key: " ".join((said or "").split()) for key, said in why.items()}
+        place=one.kept_place, reading=reading, **{key: " ".join((said or "").split()) for key, said in why.items()}
     )
 
 

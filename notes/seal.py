@@ -1,5 +1,6 @@
 """The seal: proof that a part's plan was there before its rows."""
 
+import codecs
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +162,11 @@ def require_sealed_plan(part: Part) -> Seal | None:
     found = sha256_of(plan)
     if found == seal.plan_sha256:
         return seal
+    if sha256_of(plan.removeprefix(codecs.BOM_UTF8)) == seal.plan_sha256:
+        raise UsageError(
+            f"{where}: plan.toml changed after its seal: it begins with a byte order mark, which some editors add; "
+            f"expected the sealed plan, without one. Save it so, or restore it with {restore}."
+        )
     unix = plan.replace(b"\r\n", b"\n")
     windows = unix.replace(b"\n", b"\r\n")
     if any(sha256_of(other) == seal.plan_sha256 and only_line_ends_differ(plan, other) for other in (unix, windows)):

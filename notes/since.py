@@ -153,7 +153,7 @@ def _plot_since(
     """A plot that lies there as it was published is a note where a correction saw the data that draw another now."""
     path = part.campaign.root / finding.path
     kept = path.is_file() and blob_of(path.read_bytes()) == repository.blob_at(then.commit, path)
-    seen = sources.data.digest in {entry.data for entry in read_corrections(part)}
+    seen = {sources.data.digest, sources.data.whole_digest} & {entry.data for entry in read_corrections(part)}
     return _since(finding, part, then, changed, vouched=True) if kept and seen else finding
 
 

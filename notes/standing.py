@@ -162,6 +162,12 @@ def at_place(everything: Iterable[Standing], line: int, column: int | None) -> l
     return (inside or beside)[:1]
 
 
+def stands_at(one: Standing, line: int, column: int) -> bool:
+    """Whether it takes up this column of this line."""
+    span = _columns(one, line)
+    return span is not None and span[0] <= column <= span[1]
+
+
 def _columns(one: Standing, line: int) -> tuple[int, int] | None:
     """The first and the last column that it takes up on a line; None where it does not stand there."""
     rows = one.text.split("\n")

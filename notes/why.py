@@ -11,7 +11,16 @@ from campaign.notes.lines import line_column
 from campaign.notes.paths import Part
 from campaign.notes.quote import COMMA
 from campaign.notes.sources import load
-from campaign.notes.standing import Standing, at_place, nearest_to, of_value, printed_as, standing_in, with_word
+from campaign.notes.standing import (
+    Standing,
+    at_place,
+    nearest_to,
+    of_value,
+    printed_as,
+    standing_in,
+    stands_at,
+    with_word,
+)
 from campaign.notes.terminal import USUAL, wrapped
 
 _PLACE = re.compile(r"(?P<part>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
@@ -41,6 +50,8 @@ def why(
     remark = ""
     if line is not None:
         chosen = at_place(everything, line, column)
+        if chosen and column is not None and not stands_at(chosen[0], line, column):
+            remark = f"nothing stands at {part.name}:{line}:{column}; beside it stands {chosen[0].text!r}"
     else:
         chosen, remark = _meant(everything, text or "", decimal)
     if not chosen:
@@ -58,7 +69,7 @@ def why(
 
 
 def _meant(everything: Sequence[Standing], asked: str, decimal: str) -> tuple[list[Standing], str]:
-    """What a person means who typed `asked`, and a remark where it is not printed so."""
+    """What a person means who typed `asked`, exact spelling first, and a remark where nothing is printed so."""
     chosen, remark = printed_as(everything, asked, decimal), ""
     typed = [asked, asked.translate(COMMA)] if decimal == "," else [asked]
     for said in typed if not chosen else ():
@@ -69,6 +80,9 @@ def _meant(everything: Sequence[Standing], asked: str, decimal: str) -> tuple[li
     if not chosen and (chosen := with_word(everything, asked)):
         printed = ", ".join(dict.fromkeys(repr(" ".join(one.text.split())) for one in chosen[:3]))
         remark = f"{asked!r} is printed as part of {printed}"
+    elif more := [one for one in with_word(everything, asked) if one not in chosen]:
+        chosen = [*chosen, *more]
+    chosen.sort(key=lambda one: (one.text != asked, asked not in one.text, one.start))
     # a number that also stands in a date or a name is most likely not meant there
     if any(one.place for one in chosen):
         chosen = [one for one in chosen if one.place or (one.token and one.token.role in ("number", "word"))]

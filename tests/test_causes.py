@@ -1,14 +1,25 @@
 """What follows from one change: the finding that tells of it, the ones that name it, and what is left out beside it."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from campaign.notes.causes import narrowed, order, with_causes
+from campaign.notes.causes import located, narrowed, order, others_named, with_causes
 from campaign.notes.findings import Finding
+from campaign.notes.history import NoHistory
 
 POST, READINGS, PLOTS = "parts/part-1/post.md", "parts/part-1/readings.json", "parts/part-1/plots"
-PART = SimpleNamespace(name="part-1", post=POST, readings=READINGS, plots=PLOTS, show=lambda path: path)
+PART = SimpleNamespace(
+    name="part-1", number=1, post=POST, readings=READINGS, plots=PLOTS, show=lambda path: path,
+    seal="parts/part-1/seal.toml", corrections="parts/part-1/corrections.toml",
+    published=Path("parts/part-1/published.toml"),
+)  # fmt: skip
+OTHER = SimpleNamespace(
+    name="part-2", number=2, show=lambda path: path,
+    corrections="parts/part-2/corrections.toml", published="parts/part-2/published.toml",
+)  # fmt: skip
+PART.campaign = SimpleNamespace(parts=lambda: [PART, OTHER])
 EDITED, DATA = "bring the text back", "notes correct part-1"
 KEPT = Finding("kept", POST, 3, 7, "0.31", "0.13", "body-edited", "`git checkout HEAD -- parts/part-1/post.md`, then")
 CHANGED = Finding("kept", "parts/part-1/data/a.csv", 2, 1, "1", "2", "data-changed", "bring a.csv back", length=1)
@@ -97,3 +108,69 @@ def test_difference_far_along_a_line_is_shown():
     one = narrowed(Finding("kept", POST, 3, 1, f"`+{line}0.31 ms {line}`", f"`-{line}0.13 ms {line}`", "", ""))
     assert "0.31 ms" in one.said and "0.13 ms" in one.expected and len(one.said) < 80
     assert (one.column, one.length) == (len(line) + 1, 4)
+
+
+SEAL = Finding("kept", PART.seal, 5, 1, "sealed = 1", "2", "seal-replaced", "bring the seal back")
+ENTRY = Finding("kept", OTHER.corrections, 8, 1, "says = a", "b", "correction-changed", "bring the entry back")
+
+
+@pytest.mark.parametrize(
+    "follower",
+    [
+        Finding("changed", POST, 9, 2, "23:11Z", "23:01Z", "fact seal.date", DATA),
+        Finding("gone", POST, 9, 2, "23:11Z", "no reading", "seal.date", "declare it"),
+        Finding("rule", PART.seal, 1, 1, "the rule 1", "2", "the plan's rule", "another version"),
+    ],
+    ids=lambda one: one.code,
+)
+def test_what_a_seal_decides_follows_from_its_change(follower):
+    """The seal alone is mended."""
+    _, followed = found(SEAL, follower)
+    assert (followed.cause, followed.mend) == (SEAL.name, SEAL.mend)
+
+
+def test_edited_date_beside_a_changed_seal_is_its_own_fault():
+    """The text is not as it was built: bringing the seal back does not mend it."""
+    edit = Finding("changed", POST, 9, 2, "23:05Z", "23:01Z", "fact seal.date", EDITED, length=6)
+    assert found(SEAL, edit)[1] == edit
+
+
+@pytest.mark.parametrize("code, source", [("changed", "fact correction.2.1.says"), ("gone", "correction.2.1.says")])
+def test_entry_of_another_part_is_the_cause_of_what_quotes_it(code, source):
+    """The file that did not change is in no mend, nor is it told to be the reason."""
+    because = "right when it was published: parts/part-1/facts.toml changed"
+    quoted = Finding(code, POST, 9, 2, "a", "b", source, "git checkout 1 -- facts.toml", also=(because,))
+    assert others_named(PART, [quoted]) == [OTHER]
+    (followed,) = with_causes(PART, [quoted], EDITED, [ENTRY])
+    assert (followed.cause, followed.mend, followed.also) == (ENTRY.name, ENTRY.mend, ())
+
+
+def test_entries_below_a_text_follow_from_their_file():
+    """A build would write the edited entry into the post."""
+    kept = Finding("kept", PART.corrections, 8, 1, "a", "b", "correction-changed", "bring the entry back")
+    entries = "the entries that published.toml and corrections.toml give"
+    assert found(kept, Finding("stale", POST, 30, 1, "a", "b", entries, "notes build"))[1].cause == kept.name
+
+
+def test_fewer_numbers_follow_from_a_lost_row():
+    """The row's numbers are not counted as a second fault."""
+    row = Finding("changed", POST, 9, 1, "the row `| a | 1 |` is missing", "it here", "reading a", EDITED)
+    fewer = Finding("nothing", POST, 1, 1, "62 numbers", "at least 64", "the count at the build", EDITED)
+    assert [one.cause for one in found(row, fewer)] == ["", row.name]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("says = x in correction 2", 6),
+        ("previous = 1 in entry 1", 3),
+        ("sha256 1 of what it says, as link 2 holds it", 4),
+        ("no correction 3", 4),
+        ("number = 1 in a record", 1),
+    ],
+)
+def test_finding_about_an_entry_stands_on_its_line(tmp_path, said, line):
+    """The key where it is named, else the head of the entry; of a lost one, that of the last that is there."""
+    (tmp_path / "a.toml").write_text('[[entry]]\nnumber = 1\nprevious = "1"\n[[entry]]\nnumber = 2\nsays = "x"\n')
+    kept = Finding("kept", "a.toml", 1, 1, said, "as it was", "correction-changed", "")
+    assert located(kept, tmp_path, NoHistory("no git")).line == line

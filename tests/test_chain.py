@@ -9,7 +9,16 @@ import pytest
 from tests.campaigns import TriedCampaign, published_campaign
 
 from campaign.notes.building import adopt_chain, show_chain
-from campaign.notes.chain import chain_file, check_anchor, check_chain, extend, head_of, not_adopted, read_chain
+from campaign.notes.chain import (
+    chain_file,
+    chain_report,
+    check_anchor,
+    check_chain,
+    extend,
+    head_of,
+    not_adopted,
+    read_chain,
+)
 from campaign.notes.errors import CannotTell, UsageError
 from campaign.notes.history import NoHistory
 from campaign.notes.seal import Problem
@@ -128,6 +137,16 @@ def test_record_that_changed_is_found(campaign):
     """A link holds the publication as it was recorded."""
     campaign.change("numbers = ", "numbers = 1", "published.toml")
     assert codes(campaign) == ["link-unlike"]
+
+
+def test_link_unlike_its_file_follows_from_the_file(campaign):
+    """The record that was edited is mended, and the chain with it."""
+    campaign.commit_all("Before")
+    campaign.change("numbers = ", "numbers = 1", "published.toml")
+    report = chain_report(campaign.part.campaign)
+    (finding,) = report.findings
+    assert finding.cause.startswith("kept at parts/part-1/published.toml:")
+    assert "git checkout" in finding.mend and finding.mend.endswith("`notes correct part-1`")
 
 
 def test_published_part_that_is_gone_is_found(campaign):

@@ -39,6 +39,39 @@ def run_mend(campaign: TriedCampaign, finding: dict[str, Any]) -> None:
 # Data and built files
 
 
+def test_number_changed_in_text_and_ledger_alike_is_told_so(campaign):
+    """Neither plan nor facts nor data changed: nothing says that they did."""
+    place = next(one for one in json.loads(campaign.text("numbers.json"))["places"] if "." in one["text"])
+    becomes = place["text"][:-1] + str((int(place["text"][-1]) + 1) % 10)
+    for name in ("post.md", "numbers.json"):
+        campaign.write(name, campaign.text(name).replace(place["text"], becomes))
+    found = [one for one in in_json(campaign) if one["code"] == "changed"]
+    mend = "notes build part-1 (the text and numbers.json were changed alike: readings.json gives otherwise)"
+    assert {one["mend"] for one in found} == {mend}
+
+
+def test_lost_row_is_one_finding(campaign):
+    """Its places are not told one by one; that there are fewer numbers follows from it."""
+    row = next(line for line in campaign.text().splitlines() if re.match(r"\|.*\d.*\d.*\|$", line))
+    campaign.change(f"{row}\n", "")
+    lost, *others = [one for one in in_json(campaign) if one["level"] == "error"]
+    assert lost["said"] == f"the row `{row}` is missing"
+    assert {one["cause"] for one in others} <= {f"{lost['code']} at {lost['path']}:{lost['line']}:1"}
+
+
+def test_number_in_other_characters_is_told_so(campaign):
+    """Both look the same on the page."""
+    place = next(one for one in json.loads(campaign.text("numbers.json"))["places"] if "." in one["text"])
+    campaign.write("post.md", campaign.text().replace(place["text"], f"**{place['text']}**", 1))
+    assert any("the same number, written otherwise: " in said for one in in_json(campaign) for said in one["also"])
+
+
+def test_byte_order_mark_of_numbers_json_is_told(campaign):
+    """An editor that adds one spoils the file to the eye of a program alone."""
+    campaign.write("numbers.json", f"\ufeff{campaign.text('numbers.json')}")
+    assert "byte order mark" in campaign.notes("check", "1", exit=2).stderr
+
+
 def test_draw_changed_by_a_millisecond_turns_the_check_red(campaign):
     """The file that changed, the reading and the place in the text are told."""
     campaign.change_cell(DRAWS, 3, "step_time_ms", lambda said: f"{float(said) + 1:.3f}")

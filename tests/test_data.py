@@ -292,10 +292,13 @@ def test_reading_needs_no_tasks_or_power(tmp_path):
 
 
 def test_plan_without_tables_needs_no_data(tmp_path):
-    """A plan that only states constants reads no file."""
+    """A plan that only states constants reads no file: what lies there counts as raw records."""
     part = served(tmp_path, head='about = "Constants"\n')
     part.readings, part.run = (), ""
-    assert (dict(part.data().tables), part.data().digests) == ({}, {})
+    data = part.data()
+    assert dict(data.tables) == {} and data.digests.keys() == data.records == {
+        f"data/{name}.csv" for name in ("rows", "draws", "tasks", "power")
+    }
 
 
 def test_table_outside_the_part_is_refused(tmp_path):

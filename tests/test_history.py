@@ -8,7 +8,7 @@ import pytest
 from tests.repositories import PLAN, SmallCampaign, small_campaign
 
 from campaign.notes.errors import CannotTell, UsageError
-from campaign.notes.history import Held, NoHistory, blob_of, open_history, require_history
+from campaign.notes.history import Held, NoHistory, blob_of, open_history, require_history, workable
 
 
 @pytest.fixture
@@ -298,3 +298,31 @@ def test_helper_makes_repositories_apart_from_this_one(campaign):
         ["git", "rev-parse", "--show-toplevel"], cwd=campaign.root, capture_output=True, text=True, check=True
     ).stdout.strip()
     assert Path(top) == campaign.top
+
+
+CHECKOUT = "git checkout {} -- parts/part-1/post.md (the published text), then notes build part-1"
+
+
+def test_mend_outside_of_git_needs_no_git():
+    """Nothing can be checked out there, and no log be read."""
+    no_git = NoHistory("no git")
+    told = "bring parts/part-1/post.md back from a clone or a backup (the published text), then notes build part-1"
+    assert workable(CHECKOUT.format("0123456789ab"), no_git) == told
+    assert workable("restore a.toml as it was written: `git log -p -- a.toml` shows it", no_git) == (
+        "restore a.toml as it was written, from a clone or a backup"
+    )
+
+
+def test_mend_in_a_shallow_clone_fetches_first_what_it_lacks(campaign, tmp_path):
+    """A commit that is here is checked out as it is."""
+    campaign.part.plan.write_text(PLAN + "# more\n")
+    first = campaign.git("rev-parse", "HEAD")
+    campaign.git("commit", "--quiet", "--all", "--message", "More")
+    head = campaign.git("rev-parse", "HEAD")
+    clone = tmp_path / "shallow"
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", campaign.top.as_uri(), clone], check=True)
+    shallow = open_history(clone)
+    assert workable(CHECKOUT.format(first), shallow) == f"`git fetch --unshallow`, then {CHECKOUT.format(first)}"
+    for here in (CHECKOUT.format(head[:12]), CHECKOUT.format("HEAD"), "notes build part-1"):
+        assert workable(here, shallow) == here
+    assert workable(CHECKOUT.format(first), campaign.repo) == CHECKOUT.format(first)

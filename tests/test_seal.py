@@ -324,3 +324,11 @@ def test_problem_reads_as_one_line(campaign):
     text = str(check_seal(campaign.part, campaign.repo)[0])
     assert text.startswith("parts/part-4/seal.toml: seal-removed: found no such file; expected the file that ")
     assert "To mend: `git checkout " in text
+
+
+def test_byte_order_mark_in_a_sealed_plan_is_told(campaign):
+    """An editor that adds one changes nothing that can be seen: the message names it."""
+    sealed(campaign)
+    campaign.part.plan.write_bytes(b"\xef\xbb\xbf" + campaign.part.plan.read_bytes())
+    with pytest.raises(UsageError, match="byte order mark"):
+        require_sealed_plan(campaign.part)

@@ -301,7 +301,27 @@ def test_number_in_a_footnote_is_explained(campaign):
 
 
 def test_place_beside_a_number_is_the_number(campaign):
-    """A cursor directly before or behind a number means it."""
+    """A cursor directly before or behind a number means it, and the answer says that it stands beside."""
     line, column = place(campaign, "0.300")
     for at in (column - 1, column + 5):
-        assert "reading    saving," in campaign.notes("why", f"1:{line}:{at}").stdout
+        said = campaign.notes("why", f"1:{line}:{at}").stdout
+        assert said.startswith(f"nothing stands at part-1:{line}:{at}; beside it stands '0.300'\n")
+        assert "reading    saving," in said
+
+
+def test_place_of_a_number_has_no_remark(campaign):
+    """A cursor on a number is answered without a word about what stands beside it."""
+    line, column = place(campaign, "0.300")
+    for at in (column, column + 4):
+        assert campaign.notes("why", f"1:{line}:{at}").stdout.startswith(f"{POST}:{line}:{column}: 0.300\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "addresses"),
+    [("Every", ["98:1", "108:72"]), ("every", ["108:72", "98:1"]), ("EVERY", ["98:1", "108:72"])],
+)
+def test_word_of_several_claims_is_listed_whole_or_in_part(asked, addresses):
+    """A word that stands alone in one claim and begins another is both, capitals aside, as it is spelled first."""
+    said = why(Campaign(PARTS.parent).part("5"), asked)
+    assert said[0] == f"{asked!r} stands in 2 places, from 2 sources:"
+    assert re.findall(r"post\.md:(\d+:\d+)  ", "\n".join(said)) == addresses
