@@ -43,7 +43,7 @@ WHOLE = ("digit",)
 """Classes of which every mutant is tried even where a sample is asked for."""
 REAL_OF_A_CLASS = 2
 """How many mutants of each class are also checked in a process of their own."""
-SEARCH_SECONDS = (10.0, 90.0)
+SEARCH_SECONDS = (10.0, 180.0)
 """How long data are searched that turn one claim round, at first and once others are turned."""
 CLAIMS = "claim turned"
 """The name of the class of mutants whose data make a claim false."""
