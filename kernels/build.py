@@ -3,8 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import NamedTuple
 
 from campaign.kernels.errors import CampaignError
 from campaign.kernels.shapes import MASKED_SHAPES, SHAPES, Shape
+from campaign.kernels.toolkit import compile_cubin, tool
 
 SOURCES = Path(__file__).resolve().parent / "cuda"
 BUILT = Path(__file__).resolve().parent / "built"
@@ -65,8 +64,8 @@ def build(folder: Path = BUILT, targets: Sequence[str] = TARGETS, *, jobs: int |
 
     Raises CampaignError where nvcc is missing or refuses the sources.
     """
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    if not Path(nvcc).is_file():
+    nvcc = tool("nvcc")
+    if nvcc is None:
         raise CampaignError(
             "no nvcc on the PATH, expected CUDA 13.0 or later. Build where it is "
             "(`python -P -m campaign.kernels build`), and bring the folder kernels/built/ here: running needs no "
@@ -107,16 +106,12 @@ def _file(unit: Unit, target: str) -> str:
     return f"{unit.name}.{target}.cubin"
 
 
-def _compile(nvcc: str, folder: Path, unit: Unit, target: str) -> None:
+def _compile(nvcc: Path, folder: Path, unit: Unit, target: str) -> None:
     """Compiles one unit for one target; its file appears whole or not at all."""
     own = f".{os.getpid()}"  # another process may be building the same
     text = folder / f"{own}.{unit.name}.{target}.cu"
     text.write_text(unit.text)
     made = folder / f"{own}.{_file(unit, target)}"
-    arch = target.removeprefix("sm_")
-    command = [nvcc, *FLAGS, f"-I{SOURCES}", f"-gencode=arch=compute_{arch},code={target}", "-cubin", "-o", made, text]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CampaignError(f"nvcc refused {unit.source} for {target}:\n{(done.stderr or done.stdout).strip()[-4000:]}")
+    compile_cubin(nvcc, text, target, made, (*FLAGS, f"-I{SOURCES}"), unit.source)
     made.rename(folder / _file(unit, target))
     text.unlink()

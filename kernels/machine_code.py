@@ -5,15 +5,14 @@ and lose NaN; that happens in ptxas, after PTX, so only the machine code shows i
 """
 
 import re
-import shutil
 import subprocess
-import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from campaign.kernels.build import FLAGS, SOURCES
 from campaign.kernels.errors import CampaignError
+from campaign.kernels.toolkit import compile_cubin, tool
 
 REGISTERS_OF_A_MULTIPROCESSOR = 65_536
 
@@ -31,17 +30,6 @@ class Usage:
     """Static shared memory of a block."""
 
 
-def tool(name: str) -> Path | None:
-    """Where a tool of the CUDA toolkit is: on the PATH, in /usr/local/cuda, or in an installed package of it."""
-    packages = Path(sysconfig.get_path("purelib")) / "nvidia"
-    places = [
-        shutil.which(name),
-        f"/usr/local/cuda/bin/{name}",
-        *sorted(packages.glob(f"cu*/bin/{name}"), reverse=True),
-    ]
-    return next((Path(place) for place in places if place and Path(place).is_file()), None)
-
-
 def compiled(text: str, target: str, cubin: Path, *, flags: Sequence[str] = FLAGS) -> str:
     """What ptxas reports of the CUDA source `text`, whose machine code for `target` is now in the file `cubin`.
 
@@ -52,13 +40,7 @@ def compiled(text: str, target: str, cubin: Path, *, flags: Sequence[str] = FLAG
         raise CampaignError("no nvcc on the PATH, expected CUDA 13.0 or later. Install it, or skip what needs it.")
     source = cubin.with_suffix(".cu")
     source.write_text(text)
-    arch = target.removeprefix("sm_")
-    code = f"-gencode=arch=compute_{arch},code={target}"
-    command = [nvcc, *flags, f"-I{SOURCES}", code, "-Xptxas=-v", "-cubin", "-o", cubin, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CampaignError(f"nvcc refused {source} for {target}:\n{(done.stderr or done.stdout).strip()[-4000:]}")
-    return done.stderr
+    return compile_cubin(nvcc, source, target, cubin, (*flags, f"-I{SOURCES}", "-Xptxas=-v"), str(source))
 
 
 def usages(report: str) -> list[Usage]:

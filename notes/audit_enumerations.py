@@ -1,6 +1,7 @@
 """Counts within a sentence against what it then lists: three engines: a, b and c."""
 
 import re
+from collections.abc import Sequence
 
 from campaign.notes.audit_page import Number, Page, Tested
 from campaign.notes.audit_sentence import Prose
@@ -62,12 +63,7 @@ def _hold(prose: Prose, at: int) -> None:
     items = _items(listed["items"])
     if not items or (listed["open"] and len(items) < (number.token.value or 0) and _WHERE.search(prose.ahead(at, 16))):
         return
-    finding = None
-    if len(items) != number.token.value:
-        also = ["listed: " + ", ".join(items)]
-        source = f"{len(items)} things listed behind it"
-        finding = prose.page.finding("count", number.token, str(len(items)), source, "warning", also)
-    prose.tested.add("count", [number.token], finding)
+    _count(prose, number, items)
 
 
 def _in_sentence(prose: Prose, at: int) -> bool:
@@ -77,13 +73,18 @@ def _in_sentence(prose: Prose, at: int) -> bool:
     items = _items(found["items"]) if found else None
     if not found or not items or not all(_A_NAME.fullmatch(item) for item in items):
         return False
+    _count(prose, number, items)
+    return True
+
+
+def _count(prose: Prose, number: Number, items: Sequence[str]) -> None:
+    """Holds a number to the things listed behind it."""
     finding = None
     if len(items) != number.token.value:
         also = ["listed: " + ", ".join(items)]
         source = f"{len(items)} things listed behind it"
         finding = prose.page.finding("count", number.token, str(len(items)), source, "warning", also)
     prose.tested.add("count", [number.token], finding)
-    return True
 
 
 def _small(number: Number) -> bool:

@@ -151,8 +151,6 @@ def _is_percent(number: Number) -> bool:
 _PART_OF = re.compile(
     r"(?:\sof\s(?:the\s|all\s|our\s|its\s|those\s|these\s|them)?[^.,;:()\d]{0,25})?\s*\(", re.IGNORECASE
 )
-_ARTICLE = re.compile(r"\b(?:an?|one)\s+$", re.IGNORECASE)
-_PARTS = {"third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _RATIO = re.compile(
     r"\b(?:ratio|rate|share|fraction|proportion|probability|accuracy|precision|recall)\b", re.IGNORECASE
 )
@@ -179,8 +177,6 @@ def _fraction_of(prose: Prose, at: int) -> float | None:
     token = prose.numbers[at].token
     if token.role == "word" and token.kind == "fraction" and not token.unit and prose.firm(at):
         return float(token.value or 0)
-    if token.kind == "ordinal" and _ARTICLE.search(prose.ahead(at, 8)) and token.text.lower() in _PARTS:
-        return 1 / _PARTS[token.text.lower()]
     bare = token.kind == "decimal" and not token.unit and not prose.sight.block.cell and prose.firm(at)
     return float(token.value or 0) if bare and 0 < float(token.value or 0) < 1 else None
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from textwrap import shorten
 from typing import Any
@@ -17,7 +16,7 @@ from campaign.notes.check import read_kept
 from campaign.notes.claims import operands_of
 from campaign.notes.dates import utc_minute
 from campaign.notes.facts import read_facts
-from campaign.notes.margins import Margin, margins
+from campaign.notes.margins import POINTS, Margin, margins
 from campaign.notes.paths import MARKER, Part
 from campaign.notes.publish import read_published
 from campaign.notes.quote import MINUS, print_reading
@@ -80,7 +79,6 @@ def _in_lines(said: Iterable[Said], width: int) -> Iterator[str]:
 # What nothing binds
 
 
-POINTS = "percentage points"
 _UNITS = {"pp": POINTS, "×": "times"}
 """How a unit is written where it stands alone."""
 _KINDS = {
@@ -254,16 +252,10 @@ def _claim(sources: Sources, here: Standing, depth: int) -> Iterator[Said]:
         found = None
     if found:
         several = len(found.comparisons) > 1
-        yield from _section("compared", (f"{one.text}: {_sides(one)}{_in_points(one)}" for one in found.comparisons))
+        yield from _section("compared", (f"{one.text}: {_sides(one)}{one}" for one in found.comparisons))
         if several or found.beneath:
-            beneath = tuple(map(_in_points, found.beneath))
-            yield from _section("margin", [str(replace(found, decides=_in_points(found.decides), beneath=beneath))])
+            yield from _section("margin", [str(found)])
     yield from _section("operands", _operands(sources, _operands_of(place.source, sources), depth))
-
-
-def _in_points(margin: Margin) -> Margin:
-    """The margin with the unit of a difference: percentages differ by percentage points."""
-    return replace(margin, unit=POINTS) if margin.unit == "%" else margin
 
 
 def _sides(margin: Margin) -> str:

@@ -15,6 +15,7 @@ from campaign.kernels.compare import Comparison, Difference, compare
 from campaign.kernels.inputs import INPUT_CLASSES, classes_aimed_at
 from campaign.kernels.oracle import sort_keys, top_k, widened
 from campaign.kernels.records import EQUALITY
+from campaign.kernels.second_oracle import float32_scores, selected
 
 ORDERS = ("ieee", "served")
 K = (1, 7, 32)
@@ -25,38 +26,15 @@ NAN = 0x7FC0_0000
 SMALLEST_NORMAL = 0x0080_0000
 LARGEST_SUBNORMAL = SMALLEST_NORMAL - 1
 
-# Ranks of the slow oracle, lowest first.
-NEGATIVE_NAN, NEGATIVE, NEGATIVE_ZERO, POSITIVE_ZERO, POSITIVE, POSITIVE_NAN = range(6)
-
-
-def rank(bits: int, order: str) -> tuple[int, int]:
-    """Where a float32 ranks, from its sign, exponent and fraction alone: its kind, then an exact whole number.
-
-    The number is the value in units of 2**-149, the smallest subnormal; infinity is what would follow the largest
-    finite value. A NaN's number is its payload.
-    """
-    negative, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7F_FFFF
-    if exponent == 0xFF and fraction:
-        if negative:
-            return NEGATIVE_NAN, -fraction
-        return (NEGATIVE_ZERO, 0) if order == "served" else (POSITIVE_NAN, fraction)
-    if exponent == 0 and fraction == 0:
-        return (NEGATIVE_ZERO, 0) if negative else (POSITIVE_ZERO, 0)
-    value = fraction if exponent == 0 else (fraction | 0x80_0000) << exponent - 1
-    if negative:
-        return NEGATIVE, -value
-    return (POSITIVE_ZERO, 0) if order == "served" and exponent == 0 else (POSITIVE, value)
-
 
 def slow_top_k(scores: np.ndarray, k: int, lengths: list[int] | None = None, order: str = "ieee") -> np.ndarray:
-    """What `top_k` should return for float32 `scores`, by sorting every live entry of a row in plain Python."""
-    selected = []
-    for row, bits in enumerate(scores.view(np.uint32).tolist()):
-        live = bits if lengths is None else bits[: max(lengths[row], 0)]
-        ranks = [rank(entry, order) for entry in live]
-        best_first = sorted(range(len(live)), key=lambda index: (*(-part for part in ranks[index]), index))
-        selected.append(sorted(best_first[:k]) + [-1] * (k - len(live)))
-    return np.array(selected, np.int32)
+    """What `top_k` should return for float32 `scores`: what the second oracle selects of each row's live entries."""
+    found = []
+    for row, scores_of_row in enumerate(scores):
+        entries = float32_scores(scores_of_row.tobytes())
+        live = entries if lengths is None else entries[: max(lengths[row], 0)]
+        found.append(selected(live, k, order))
+    return np.array(found, np.int32)
 
 
 def scores_of(*bits: int) -> np.ndarray:
