@@ -36,7 +36,8 @@ def _environment(environment: dict[str, Any], check: dict[str, Any]) -> str:
         f"torch {environment['torch']}, {environment['when']}, one run; sources {environment['sources']}. Each time is "
         "the median of nine replays of a CUDA graph with forty calls that go round up to four sets of random scores "
         "(hot); a second run goes round many buffers after a flush (cold, in the CSV alone). Beside it, "
-        "compiled as it is: vLLM 0.26.0's `cooperative_topk` (up to 32 rows), `persistent_topk` and `top_k_per_row_decode`, and `torch.topk`.\n\n"
+        "compiled as it is: vLLM 0.26.0's `cooperative_topk` (up to 32 rows), `persistent_topk` and "
+        "`top_k_per_row_decode`, and `torch.topk`.\n\n"
         f"Checked first: {calls:,} calls, {rows:,} rows against the oracle, {wrong} wrong (seed {check['seed']}, "
         f"{check['when']}, sources {check['sources']}). Nothing here has run on SM120."
     )
