@@ -10,6 +10,7 @@ import numpy as np
 
 from campaign.analysis import kinds
 from campaign.analysis.compared import DEFAULT_LEVEL
+from campaign.analysis.counts import Count
 from campaign.analysis.errors import ReadingError, UnknownReading
 from campaign.analysis.expressions import Expression, Undefined, parse
 from campaign.analysis.inference import INFERENCES, Inference, Known
@@ -24,7 +25,7 @@ from campaign.engine.plan import LEVEL, Plan
 from campaign.engine.strict import ID, parse_strict
 from campaign.kernels.errors import nearest
 
-KINDS = kinds.KINDS | INFERENCES
+KINDS = kinds.KINDS | INFERENCES | {"count": Count}
 
 
 def read(plan: Plan, data: Data, where: str, looks: Sequence[Look] = ()) -> Readings:

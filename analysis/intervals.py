@@ -93,8 +93,7 @@ def welch(first: Arm, second: Arm, level: float) -> Estimate:
     if all(is_dust(sqrt(arm.squares / (arm.n - 1)), one.values, other.values) for arm in (one, other)):
         return Estimate(None, n=n, reason=CONSTANT_ARMS)
     parts = [arm.squares / (arm.n - 1) / arm.n for arm in (one, other)]
-    shares = [part / sum(parts) for part in parts]
-    df = 1 / sum(share**2 / (arm.n - 1) for share, arm in zip(shares, (one, other), strict=True))
+    df = _satterthwaite(parts, [one.n, other.n])
     return _t_interval(one.mean - other.mean, sqrt(sum(parts)), df, level, n=n)
 
 
@@ -193,6 +192,29 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray) -> Estimate:
     return Estimate(float(np.sum(values * weights) / np.sum(weights)), n=len(values))
 
 
+def stratified_sum(strata: Sequence[np.ndarray], factors: Sequence[float], level: float) -> Estimate:
+    """Sum over strata of factor times mean, with its t interval at `level` percent.
+
+    Variance Σ factor² s²/n, each stratum with its own s; degrees of freedom after Satterthwaite, so `sd` is None. n is
+    the number of values. Values that are missing, fewer than two in a stratum, or no variance at all leave it
+    unresolved. Cochran 1977, 5.4; Satterthwaite 1946.
+    """
+    values = np.concatenate([*strata, np.array([])])
+    lacking = reason_lacking(values, "pairs")
+    if lacking:
+        return Estimate(None, n=len(values), reason=lacking)
+    if not strata or min(map(len, strata)) < 2:
+        return Estimate(None, n=len(values), reason="need at least two pairs in each stratum for an interval")
+    deviations = [float(np.std(stratum, ddof=1)) for stratum in strata]
+    if all(is_dust(sd, stratum) for sd, stratum in zip(deviations, strata, strict=True)):
+        return Estimate(None, n=len(values), reason="the pairs do not vary, so no interval can be given")
+    parts = [(factor * sd) ** 2 / len(one) for factor, sd, one in zip(factors, deviations, strata, strict=True)]
+    total = sum(factor * float(np.mean(one)) for factor, one in zip(factors, strata, strict=True))
+    return _t_interval(
+        total, sqrt(sum(parts)), _satterthwaite(parts, [len(one) for one in strata]), level, n=len(values)
+    )
+
+
 @dataclass(frozen=True)
 class _Moments:
     """What the statistics need of an arm."""
@@ -249,6 +271,11 @@ def reason_rows_lack(first: Arm, second: Arm) -> str:
         if isinstance(arm, Summary) and not (isfinite(arm.mean) and (arm.n == 1 or 0 <= arm.sd < inf)):
             return "a summarised arm has no mean or no standard deviation"
     return ""
+
+
+def _satterthwaite(parts: Sequence[float], sizes: Sequence[int]) -> float:
+    """Degrees of freedom of a sum of variances, each estimated from so many values."""
+    return sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True))
 
 
 def _t_interval(

@@ -225,7 +225,8 @@ class TableView:
 
     def __init__(self, tables: Mapping[str, pd.DataFrame], constants: Mapping[str, Any]) -> None:
         self._tables = tables
-        self._constants = constants
+        self.constants = constants
+        """Those of the plan, by id: what is fixed before the data."""
 
     def records(self, name: str, where: str) -> pd.DataFrame:
         """The records of table `name` for which `where` is true; all of them where it is empty."""
@@ -253,11 +254,11 @@ class TableView:
     def _cell(self, frame: pd.DataFrame, column: str, name: str) -> Any:
         if column in frame.columns:
             return frame[column].to_numpy()
-        if column in self._constants:
-            return self._constants[column].value
+        if column in self.constants:
+            return self.constants[column].value
         raise ReadingError(
             f"table {name}: there is no column {column!r}; expected one of {', '.join(frame.columns)}, or a "
-            f"constant of the plan.{nearest(column, [*frame.columns, *self._constants])} Correct the reading."
+            f"constant of the plan.{nearest(column, [*frame.columns, *self.constants])} Correct the reading."
         )
 
 

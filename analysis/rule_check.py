@@ -9,6 +9,7 @@ from typing import Any
 from campaign.analysis import inference, kinds
 from campaign.analysis.compute import KINDS
 from campaign.analysis.constants import Fixed, fixed
+from campaign.analysis.counts import Count
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import parse
 from campaign.analysis.interim import information
@@ -77,6 +78,8 @@ def _declared(plan: Plan) -> Iterator[str]:
             yield str(wrong)
             continue
         yield from (f"{where}: {fault}" for fault in _equal_words(plan, said))
+        if isinstance(said, Count):
+            yield from (f"{where}: {fault}" for fault in said.faults(plan.constants))
         for table in _tables(said):
             if table not in (*plan.tables, *served):
                 lack = "rows and draws" if table in (ROW_VALUES, DRAW_VALUES) else table
