@@ -1,113 +1,62 @@
-// The last steps of a selection: the threshold among the few entries that one histogram bin holds.
+// The last step of a selection: the threshold among the few entries that one bin holds.
 #pragma once
 #include "histogram.cuh"
 
-// A range of entries, all those that begin with the same bits: [low, low + 2^free_bits).
-struct Range {
-    uint64_t low;
-    int free_bits;
-
-    __device__ __forceinline__ bool has(uint64_t entry) const { return (entry ^ low) >> free_bits == 0; }
-    __device__ __forceinline__ uint32_t low_key() const { return low >> 32; }
-    // How much larger than low_key() a key in the range may be.
-    __device__ __forceinline__ uint32_t key_span() const { return free_bits > 32 ? (1u << (free_bits - 32)) - 1 : 0; }
-    // Whether the key alone decides that an entry is in the range.
-    __device__ __forceinline__ bool by_key() const { return free_bits >= 32; }
-    // Where the next digit of at most `bits` bits begins: no digit holds bits of both the key and the index.
-    __device__ __forceinline__ int next_shift(int bits) const {
-        return free_bits > 32 ? max(free_bits - bits, 32) : max(free_bits - bits, 0);
-    }
-    // Where all keys are equal, what ~index holds above its INDEX_BITS is known.
-    __device__ __forceinline__ void enter_index() {
-        if (free_bits == 32) low |= INDEX_ONES, free_bits = INDEX_BITS;
-    }
+// What is chosen: every entry with a larger key, and of those with this key the first `ties` in index order.
+struct Threshold {
+    uint32_t key;
+    uint32_t ties;  // ALL: every one
 };
 
-// The `need`-th largest of `size` entries, all those in `range`. Of this thread's share of them, those in a range are
-// visited: entries.keys(range, f) calls f(key), where keys alone decide; entries.each(range, f) calls f(entry).
-// A barrier stands between the last use of `ranked` and this.
-template <int NT, class S, class Entries>
-__device__ __forceinline__ uint64_t nth_largest(S& s, uint32_t size, uint32_t need, Range range, const Entries& entries) {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+// The threshold that the `need` best of `size` listed entries reach, all of which have keys in `range`: the key's next
+// digits until few entries are left, and the rank of each of these by comparison with the others. a, b: the entries at
+// this lane's number and 32 further on, or 0.
+template <int NT, int LISTABLE, class S>
+__device__ __forceinline__ Threshold find_threshold(S& s, uint32_t size, uint32_t need, Range range, uint64_t a, uint64_t b) {
+    constexpr int WARPS = NT / 32;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint64_t* few = s.listed;
     uint32_t left = size;
+    if (LISTABLE > RANKED && left > RANKED) {
 #pragma unroll 1
-    for (int pass = 0; left > RANKED && left != need; ++pass) {
-        range.enter_index();
-        const int shift = range.next_shift(8);
-        const uint32_t mask = (1u << (range.free_bits - shift)) - 1;
-        uint32_t* digits = s.digits + pass * DIGIT;
-        if (shift >= 32)
-            entries.keys(range, [&](uint32_t key) { atomicAdd(&digits[key >> (shift - 32) & mask], 1u); });
-        else
-            entries.each(range, [&](uint64_t entry) { atomicAdd(&digits[static_cast<uint32_t>(entry) >> shift & mask], 1u); });
-        __syncthreads();
-        if (warp == 0) {
-            const Crossing c = find_crossing<1, DIGIT / 32>(digits, 0, need, lane);
-            if (lane == 0) s.crossing[0] = c.entry, s.crossing[1] = c.above, s.crossing[2] = c.inside;
+        for (int pass = 0; left > RANKED && left != need && range.least != range.most; ++pass) {
+            const int shift = range.shift(DIGIT_BITS);
+            uint32_t* digits = s.digits + pass * DIGIT;
+            for (uint32_t i = threadIdx.x; i < size; i += NT) {
+                const uint32_t key = key_in(s.listed[i]);
+                if (range.has(key)) atomicAdd(&digits[key >> shift & (DIGIT - 1)], 1u);
+            }
+            __syncthreads();
+            if (warp == 0) {
+                const Crossing c = find_crossing<1, DIGIT / 32>(digits, 0, need, lane);
+                if (lane == 0) s.crossing = make_uint4(c.entry, c.above, c.inside, 0);
+            }
+            __syncthreads();
+            const uint4 c = s.crossing;
+            range = range.part(c.x, DIGIT_BITS, shift);
+            need -= c.y, left = c.z;
         }
-        __syncthreads();
-        range.low |= static_cast<uint64_t>(s.crossing[0]) << shift, range.free_bits = shift;
-        need -= s.crossing[1], left = s.crossing[2];
-    }
-    if (left == need) return range.low;
-    const uint64_t* few = entries.together();  // they lie together already, or are gathered now
-    if (!few || left != size) {
-        entries.each(range, [&](uint64_t entry) { s.ranked[atomicAdd(&s.ranked_size, 1u)] = entry; });
+        if (left == need) return {range.least, ALL};
+        if (range.least == range.most) return {range.least, need};
+        for (uint32_t i = threadIdx.x; i < size; i += NT)
+            if (range.has(key_in(s.listed[i]))) s.ranked[atomicAdd(&s.ranked_size, 1u)] = s.listed[i];
         few = s.ranked;
         __syncthreads();
+        a = lane < left ? few[lane] : 0, b = lane + 32 < left ? few[lane + 32] : 0;
     }
     // Each warp ranks an entry, or a few: how many are larger.
-    for (uint32_t e = warp; e < left; e += NT / 32) {
+    for (uint32_t e = warp; e < left; e += WARPS) {
         const uint64_t entry = few[e];
-        uint32_t larger = 0;
-        for (uint32_t i = lane; i < (left + 31) / 32 * 32; i += 32)
-            larger += __popc(__ballot_sync(ALL, i < left && few[i] > entry));
-        if (larger == need - 1 && lane == 0) s.threshold = entry;
+        const uint32_t larger = __popc(__ballot_sync(ALL, a > entry)) + __popc(__ballot_sync(ALL, b > entry));
+        if (larger != need - 1) continue;
+        const uint32_t key = key_in(entry);
+        uint32_t ties = ALL;
+        if (__popc(__ballot_sync(ALL, lane < left && key_in(a) == key)) +
+                __popc(__ballot_sync(ALL, lane + 32 < left && key_in(b) == key)) > 1)
+            ties = need - __popc(__ballot_sync(ALL, key_in(a) > key)) - __popc(__ballot_sync(ALL, key_in(b) > key));
+        if (lane == 0) s.threshold = make_uint2(key, ties);
     }
     __syncthreads();
-    return s.threshold;
+    const uint2 t = s.threshold;
+    return {t.x, t.y};
 }
-
-// The listed entries, shared out among the threads of a block.
-template <int NT>
-struct ListedEntries {
-    const uint64_t* listed;
-    uint32_t size;
-
-    __device__ __forceinline__ const uint64_t* together() const { return listed; }
-    template <class F>
-    __device__ __forceinline__ void each(const Range& range, F f) const {
-        for (uint32_t i = threadIdx.x; i < size; i += NT)
-            if (range.has(listed[i])) f(listed[i]);
-    }
-    template <class F>
-    __device__ __forceinline__ void keys(const Range& range, F f) const {
-        const uint32_t low = range.low_key(), span = range.key_span();
-        for (uint32_t i = threadIdx.x; i < size; i += NT) {
-            const uint32_t key = listed[i] >> 32;
-            if (key - low <= span) f(key);
-        }
-    }
-};
-
-// The entries that a thread keeps.
-template <class P>
-struct KeptEntries {
-    const P& part;
-
-    __device__ __forceinline__ const uint64_t* together() const { return nullptr; }
-    template <class F>
-    __device__ __forceinline__ void each(const Range& range, F f) const {
-        for (uint32_t rest = part.marked(part.keys, range.low_key(), range.key_span()) & part.valid; rest; rest &= rest - 1) {
-            const uint64_t entry = part.entry_at(part.keys, part.index(part.at), __ffs(rest) - 1);
-            if (range.has(entry)) f(entry);
-        }
-    }
-    template <class F>
-    __device__ __forceinline__ void keys(const Range& range, F f) const {
-        const uint32_t low = range.low_key(), span = range.key_span();
-#pragma unroll
-        for (int i = 0; i < 4 * P::VECTORS; ++i)
-            if ((part.valid >> i & 1) && part.keys[i] - low <= span) f(part.keys[i]);
-    }
-};

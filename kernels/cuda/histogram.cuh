@@ -1,48 +1,50 @@
 // Histograms over a row, counted by the blocks of a cluster together, and the bin in which the K-th entry lies.
 #pragma once
+#include "bins.cuh"
 #include "cluster.cuh"
 #include "keys.cuh"
 
-// How finely keys are counted. One block takes narrow bins, so that few entries are left in one; what the blocks of a
-// cluster tell one another is kept short.
-template <int CS>
-struct Digit {
-    static constexpr int BITS = CS == 1 ? 14 : 12;
-    static constexpr int BINS = 1 << BITS, GROUP = CS == 1 ? 128 : 64, GROUPS = BINS / GROUP;
-};
-constexpr int LISTED = 2048, RANKED = 48, DIGIT = 256, PASSES = 6;
+constexpr int GROUP_BITS = 6, GROUP = 1 << GROUP_BITS, GROUPS = BINS / GROUP;
+constexpr int LISTED = 2048, RANKED = 64, DIGIT_BITS = 8, DIGIT = 1 << DIGIT_BITS, PASSES = 4;
 constexpr uint32_t ALL = ~0u;
 
 // What a block tells the others of its part of the row in one round.
-template <int CS>
 struct alignas(16) Counts {
-    uint32_t groups[Digit<CS>::GROUPS];  // entries in each group of bins
-    uint32_t least, most;     // keys, of a bin that is being cut
+    uint32_t groups[GROUPS];  // entries in each group of bins
+    uint32_t least, most;     // keys, of a range that is being cut
     uint32_t unused[2];
 };
 
 // A block's shared memory.
 template <int CS>
 struct alignas(16) Shared {
-    uint32_t bins[Digit<CS>::BINS];
-    Counts<CS> counts[2][CS];                 // of each block; a fast block may be one round ahead
-    uint32_t group[CS * Digit<CS>::GROUP];    // of each block: the bins of the crossing group
+    uint32_t bins[BINS];
+    Counts counts[2][CS];     // of each block; a fast block may be one round ahead
+    uint32_t group[CS > 1 ? CS * GROUP : 4];  // of each block: the bins of the crossing group
     uint64_t listed[LISTED];
     uint64_t ranked[RANKED];
     uint32_t digits[PASSES * DIGIT];
-    uint32_t warp_selected[32], warp_listed[32];
-    uint64_t threshold;
-    uint32_t crossing[5];
+    uint4 crossing;
+    uint2 threshold;
+    uint32_t of_warp[32], ties_of_warp[32];
+    uint32_t before_crossing;  // of the crossing bin: entries in blocks of lower rank
     uint32_t list_size, ranked_size, above_before, group_uses;
     Mailbox counts_box, group_box, list_box;
 };
 
-__device__ __forceinline__ uint32_t inclusive_sum(uint32_t value, int lane) {
+// One more in a counter, whose address in shared memory is given.
+__device__ __forceinline__ void add_one(uint32_t counter) {
+    asm volatile("red.shared::cta.add.u32 [%0], 1;" ::"r"(counter) : "memory");
+}
+
+// The sum over a warp's lanes up to this one.
+__device__ __forceinline__ uint32_t inclusive_sum(uint32_t value) {
 #pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t below = __shfl_up_sync(ALL, value, step);
-        if (lane >= step) value += below;
-    }
+    for (int step = 1; step < 32; step *= 2)
+        asm volatile(
+            "{ .reg .pred p; .reg .u32 below; shfl.sync.up.b32 below|p, %0, %1, 0, 0xffffffff; @p add.u32 %0, %0, below; }"
+            : "+r"(value)
+            : "r"(step));
     return value;
 }
 
@@ -52,10 +54,22 @@ struct Crossing {
     uint32_t above;          // in higher entries, all blocks
     uint32_t inside;         // in the entry, all blocks
     uint32_t inside_before;  // in the entry, blocks of lower rank
-    uint32_t own;            // in the entry, this block
 };
 
-// One warp over CS rows of 32 * EACH counts, `pitch` apart; the answer is in every lane, but for blocks' own parts.
+// Of a lane's EACH counts, with `above` counted in higher lanes, the one in which `need` is reached; above >= need or
+// above + their sum < need: none of them.
+template <int EACH>
+__device__ __forceinline__ Crossing crossing_in(const uint32_t* counts, uint32_t above, uint32_t need) {
+    Crossing c{EACH - 1, above, counts[EACH - 1], 0};
+#pragma unroll
+    for (int i = EACH - 1; i > 0; --i) {
+        above += counts[i];
+        if (above < need) c.entry = i - 1, c.above = above, c.inside = counts[i - 1];
+    }
+    return c;
+}
+
+// One warp over CS rows of 32 * EACH counts, `pitch` apart; the answer is in every lane.
 template <int CS, int EACH>
 __device__ __forceinline__ Crossing find_crossing(const uint32_t* counts, int pitch, uint32_t need, int lane) {
     uint32_t sums[EACH] = {};
@@ -70,25 +84,10 @@ __device__ __forceinline__ Crossing find_crossing(const uint32_t* counts, int pi
     uint32_t own = 0;
 #pragma unroll
     for (int j = 0; j < EACH; ++j) own += sums[j];
-    uint32_t above = inclusive_sum(own, lane) - own;
+    const uint32_t above = inclusive_sum(own) - own;
     const int found = __ffs(__ballot_sync(ALL, above < need && above + own >= need)) - 1;
-    Crossing c{};
-#pragma unroll
-    for (int j = EACH - 1; j >= 0; --j) {
-        if (above < need && above + sums[j] >= need) c = {static_cast<uint32_t>(at + j), above, sums[j], 0, 0};
-        above += sums[j];
-    }
-    c.entry = __shfl_sync(ALL, c.entry, found);
-    c.above = __shfl_sync(ALL, c.above, found);
-    c.inside = __shfl_sync(ALL, c.inside, found);
-    return c;
-}
-
-// The bin of an entry is counted, and its group.
-template <int CS>
-__device__ __forceinline__ void count(Shared<CS>& s, Counts<CS>& own, uint32_t bin) {
-    atomicAdd(&s.bins[bin], 1u);
-    atomicAdd(&own.groups[bin / Digit<CS>::GROUP], 1u);
+    const Crossing c = crossing_in<EACH>(sums, above, need);
+    return {__shfl_sync(ALL, at + c.entry, found), __shfl_sync(ALL, c.above, found), __shfl_sync(ALL, c.inside, found), 0};
 }
 
 // COUNT counts to the same place in another block, by half a warp.
@@ -109,87 +108,125 @@ __device__ __forceinline__ uint32_t sum_above(const uint32_t* counts, uint32_t e
     return __reduce_add_sync(ALL, sum);
 }
 
-// The crossing bin of the histograms of a cluster's blocks together; with ALONE, of this block's. `round` counts the
-// uses of the mailboxes. How many entries lie above it in blocks of lower rank is added to above_before, to be read
-// after a barrier. Where `cut_bin` says how many entries are being cut, and they all have one key, entry is ALL and
-// above holds the key.
-template <bool ALONE, int CS>
-__device__ __forceinline__ Crossing cross_histogram(Shared<CS>& s, uint32_t need, uint32_t rank, uint32_t round, uint32_t cut_bin) {
-    using D = Digit<CS>;
-    constexpr int PITCH = sizeof(Counts<CS>) / 4, BLOCKS = ALONE ? 1 : CS;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    Counts<CS>* counts = s.counts[round & 1];
+// The groups' counts, each summed by the threads that have its bins.
+template <int NT>
+__device__ __forceinline__ void sum_groups(const uint32_t* bins, uint32_t* groups) {
+    constexpr int EACH = BINS / NT, THREADS = GROUP / EACH;
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < EACH / 4; ++i) {
+        const uint4 four = reinterpret_cast<const uint4*>(bins)[(threadIdx.x / THREADS * (EACH / 4) + i) * THREADS + threadIdx.x % THREADS];
+        sum += four.x + four.y + four.z + four.w;
+    }
+#pragma unroll
+    for (int step = 1; step < THREADS; step *= 2) sum += __shfl_xor_sync(ALL, sum, step);
+    if (threadIdx.x % THREADS == 0) groups[threadIdx.x / THREADS] = sum;
+}
+
+// The crossing bin of one block's histogram. Each warp sums its share of the bins; the one in whose share the crossing
+// lies looks for it there. With `cut`, the entry is ALL where all keys that were counted are one, and above is that key.
+template <int NT, class S>
+__device__ __forceinline__ Crossing cross_alone(S& s, uint32_t need, const Counts& own_counts, bool cut) {
+    constexpr int WARPS = NT / 32, EACH = BINS / NT;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     __syncthreads();
-    if constexpr (BLOCKS > 1)
-        if (warp < CS / 2) {  // half a warp for each other block
-            const uint32_t to = 2 * warp + lane / 16;
-            Counts<CS>& own = counts[rank];
-            if (to != rank) {
-                tell<D::GROUPS>(own.groups, own.groups, &s.counts_box, to, lane);
-                if (cut_bin && lane % 16 == 0)
-                    push(reinterpret_cast<uint4*>(&own.least), *reinterpret_cast<uint4*>(&own.least), &s.counts_box, to);
-            }
+    if (cut && own_counts.least == own_counts.most) return {ALL, own_counts.least, 0, 0};
+    uint32_t own = 0;
+#pragma unroll
+    for (int i = 0; i < EACH / 4; ++i) {
+        const uint4 four = reinterpret_cast<const uint4*>(s.bins)[(warp * (EACH / 4) + i) * 32 + lane];
+        own += four.x + four.y + four.z + four.w;
+    }
+    const uint32_t of_warp = __reduce_add_sync(ALL, own);
+    if (lane == 0) s.of_warp[warp] = of_warp;
+    __syncthreads();
+    uint32_t above = __reduce_add_sync(ALL, lane > warp && lane < WARPS ? s.of_warp[lane] : 0);
+    if (above < need && above + of_warp >= need) {
+        uint32_t counts[EACH];
+        own = 0;
+#pragma unroll
+        for (int i = 0; i < EACH; i += 4) {
+            const uint4 four = reinterpret_cast<const uint4*>(s.bins)[(threadIdx.x * EACH + i) / 4];
+            counts[i] = four.x, counts[i + 1] = four.y, counts[i + 2] = four.z, counts[i + 3] = four.w;
+            own += four.x + four.y + four.z + four.w;
         }
+        above += of_warp - inclusive_sum(own);
+        if (above < need && above + own >= need) {
+            const Crossing c = crossing_in<EACH>(counts, above, need);
+            s.crossing = make_uint4(threadIdx.x * EACH + c.entry, c.above, c.inside, 0);
+        }
+    }
+    __syncthreads();
+    const uint4 c = s.crossing;
+    return {c.x, c.y, c.z, 0};
+}
+
+// The crossing bin of the histograms of a cluster's blocks together. `round` counts the uses of the mailboxes. How many
+// entries lie above it in blocks of lower rank is added to above_before, to be read after a barrier. Where `cut` says
+// how many entries are being cut, and they all have one key, entry is ALL and above is the key.
+template <int NT, bool SUMMED, int CS>
+__device__ __forceinline__ Crossing cross_together(Shared<CS>& s, uint32_t need, uint32_t rank, uint32_t round, bool cut) {
+    constexpr int PITCH = sizeof(Counts) / 4;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Counts* counts = s.counts[round & 1];
+    __syncthreads();
+    if constexpr (SUMMED) {
+        sum_groups<NT>(s.bins, counts[rank].groups);
+        __syncthreads();
+    }
+    if (warp < CS / 2) {  // half a warp for each other block
+        const uint32_t to = 2 * warp + lane / 16;
+        Counts& own = counts[rank];
+        if (to != rank) {
+            tell<GROUPS>(own.groups, own.groups, &s.counts_box, to, lane);
+            if (cut && lane % 16 == 0)
+                push(reinterpret_cast<uint4*>(&own.least), *reinterpret_cast<uint4*>(&own.least), &s.counts_box, to);
+        }
+    }
     if (warp == 0) {
-        if constexpr (BLOCKS > 1) {
-            __syncwarp();
-            if (lane == 0) s.counts_box.expect((CS - 1) * (D::GROUPS * 4 + (cut_bin ? 16 : 0)));
-            __syncwarp();
-            s.counts_box.wait(round & 1);
-        }
-        const Counts<CS>* first = BLOCKS > 1 ? counts : &counts[rank];
+        __syncwarp();
+        if (lane == 0) s.counts_box.expect((CS - 1) * (GROUPS * 4 + (cut ? 16 : 0)));
+        __syncwarp();
+        s.counts_box.wait(round & 1);
         uint32_t least = ALL, most = 0;
-        if (cut_bin) {
-            least = __reduce_min_sync(ALL, lane < BLOCKS ? first[lane % BLOCKS].least : ALL);
-            most = __reduce_max_sync(ALL, lane < BLOCKS ? first[lane % BLOCKS].most : 0);
+        if (cut) {
+            least = __reduce_min_sync(ALL, lane < CS ? counts[lane % CS].least : ALL);
+            most = __reduce_max_sync(ALL, lane < CS ? counts[lane % CS].most : 0);
         }
-        if (cut_bin && least == most) {
+        if (cut && least == most) {
             // Only how many each block has is left to know: the sum of its groups.
             uint32_t before = 0;
-            for (uint32_t r = 0; BLOCKS > 1 && r < rank; ++r) before += sum_above<D::GROUPS>(counts[r].groups, ALL, lane);
-            const uint32_t own = sum_above<D::GROUPS>(counts[rank].groups, ALL, lane);
-            if (lane == 0)
-                s.crossing[0] = ALL, s.crossing[1] = least, s.crossing[2] = cut_bin, s.crossing[3] = before, s.crossing[4] = own;
+            for (uint32_t r = 0; r < rank; ++r) before += sum_above<GROUPS>(counts[r].groups, ALL, lane);
+            if (lane == 0) s.crossing = make_uint4(ALL, least, 0, before);
         } else {
-            const Crossing coarse = find_crossing<BLOCKS, D::GROUPS / 32>(first->groups, PITCH, need, lane);
-            uint32_t* bins = &s.bins[coarse.entry * D::GROUP];
-            if constexpr (BLOCKS > 1) {
-                uint32_t* own = &s.group[rank * D::GROUP];
+            const Crossing coarse = find_crossing<CS, GROUPS / 32>(counts->groups, PITCH, need, lane);
+            const uint32_t* bins = &s.bins[coarse.entry * GROUP];
+            uint32_t* own = &s.group[rank * GROUP];
 #pragma unroll
-                for (int r = 0; r < CS; r += 2)
-                    if (r + lane / 16 != rank) tell<D::GROUP>(bins, own, &s.group_box, r + lane / 16, lane);
-                for (int i = lane; i < D::GROUP / 4; i += 32) reinterpret_cast<uint4*>(own)[i] = reinterpret_cast<const uint4*>(bins)[i];
-                __syncwarp();
-                if (lane == 0) s.group_box.expect((CS - 1) * D::GROUP * 4);
-                // While the others' bins are on their way:
-                uint32_t above = 0;
-                for (uint32_t r = 0; r < rank; ++r) above += sum_above<D::GROUPS>(counts[r].groups, coarse.entry, lane);
-                if (lane == 0 && above) atomicAdd(&s.above_before, above);
-                __syncwarp();
-                s.group_box.wait(s.group_uses & 1);
-                bins = s.group;
-            }
-            const Crossing fine = find_crossing<BLOCKS, D::GROUP / 32>(bins, D::GROUP, need - coarse.above, lane);
-            uint32_t inside_before = 0;
-            if constexpr (BLOCKS > 1)
-                inside_before = __reduce_add_sync(ALL, lane < rank ? s.group[lane * D::GROUP + fine.entry] : 0);
+            for (int r = 0; r < CS; r += 2)
+                if (r + lane / 16 != rank) tell<GROUP>(bins, own, &s.group_box, r + lane / 16, lane);
+            for (int i = lane; i < GROUP / 4; i += 32) reinterpret_cast<uint4*>(own)[i] = reinterpret_cast<const uint4*>(bins)[i];
+            __syncwarp();
+            if (lane == 0) s.group_box.expect((CS - 1) * GROUP * 4);
+            // While the others' bins are on their way:
+            uint32_t above = 0;
+            for (uint32_t r = 0; r < rank; ++r) above += sum_above<GROUPS>(counts[r].groups, coarse.entry, lane);
+            if (lane == 0 && above) atomicAdd(&s.above_before, above);
+            __syncwarp();
+            s.group_box.wait(s.group_uses & 1);
+            const Crossing fine = find_crossing<CS, GROUP / 32>(s.group, GROUP, need - coarse.above, lane);
+            const uint32_t before = __reduce_add_sync(ALL, lane < rank ? s.group[lane * GROUP + fine.entry] : 0);
             if (lane == 0) {
-                const uint32_t entry = coarse.entry * D::GROUP + fine.entry;
-                s.crossing[0] = entry;
-                s.crossing[1] = coarse.above + fine.above;
-                s.crossing[2] = fine.inside;
-                s.crossing[3] = inside_before;
-                s.crossing[4] = s.bins[entry];
-                if constexpr (BLOCKS > 1) ++s.group_uses;
+                s.crossing = make_uint4(coarse.entry * GROUP + fine.entry, coarse.above + fine.above, fine.inside, before);
+                ++s.group_uses;
             }
         }
     }
     __syncthreads();
-    const Crossing c{s.crossing[0], s.crossing[1], s.crossing[2], s.crossing[3], s.crossing[4]};
-    if constexpr (BLOCKS > 1)
-        if (c.entry != ALL && warp < rank) {  // each of these warps looks at one block's bins above the crossing one
-            const uint32_t above = sum_above<D::GROUP>(s.group + warp * D::GROUP, c.entry % D::GROUP, lane);
-            if (lane == 0 && above) atomicAdd(&s.above_before, above);
-        }
-    return c;
+    const uint4 c = s.crossing;
+    if (c.x != ALL && warp < rank) {  // each of these warps looks at one block's bins above the crossing one
+        const uint32_t above = sum_above<GROUP>(s.group + warp * GROUP, c.x % GROUP, lane);
+        if (lane == 0 && above) atomicAdd(&s.above_before, above);
+    }
+    return {c.x, c.y, c.z, c.w};
 }

@@ -19,11 +19,7 @@ __device__ __forceinline__ uint32_t key_of(uint32_t bits) {
 
 constexpr uint32_t KEY_OF_NEGATIVE_INFINITY = 0x007fffffu;
 
-// An entry is a key with its index. No two entries of a row are equal, so "the best K, ties to the lower index" is
-// "every entry from the K-th largest up", whatever the scores are.
-__device__ __forceinline__ uint64_t entry_of(uint32_t key, uint32_t index) {
-    return static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(~index);
-}
-
-constexpr int INDEX_BITS = 20;  // a row has at most 2^20 entries
-constexpr uint64_t INDEX_ONES = 0xffffffffull & ~((1ull << INDEX_BITS) - 1);  // what ~index always holds above them
+// An entry is a key with its index: of entries with one key, that of lower index is the larger.
+__device__ __forceinline__ uint64_t entry_of(uint32_t key, uint32_t index) { return static_cast<uint64_t>(key) << 32 | ~index; }
+__device__ __forceinline__ uint32_t key_in(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
+__device__ __forceinline__ uint32_t index_in(uint64_t entry) { return ~static_cast<uint32_t>(entry); }

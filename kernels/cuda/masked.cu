@@ -3,9 +3,9 @@
 //
 // A candidate id names a block of eight columns. Ids come in any order; duplicates count once and negative ids are
 // padding. An id past the last column keeps the last column alone, as the served mask does, which clamps columns.
-#include "select.cuh"
+#include "kernel.cuh"
 
-struct MaskedArguments {
+struct masked_topk_arguments {
     const void* scores;       // [rows, stride]
     long long stride;
     const int* lengths;       // [rows]
@@ -20,7 +20,7 @@ struct MaskedArguments {
 
 // Reads a row's candidate ids: a bit for each kept block below `length`, and whether an id is past the last block.
 template <int NT>
-__device__ __forceinline__ void read_candidates(const MaskedArguments& a, int row, int length, uint32_t* bits, int words,
+__device__ __forceinline__ void read_candidates(const masked_topk_arguments& a, int row, int length, uint32_t* bits, int words,
                                                 uint32_t* outside) {
     for (int i = threadIdx.x; i < words; i += NT) bits[i] = 0;
     if (threadIdx.x == 0) *outside = 0;
@@ -41,7 +41,7 @@ __device__ __forceinline__ int list_blocks(const uint32_t* bits, int words, int*
     const int each = (words + NT - 1) / NT, from = threadIdx.x * each, until = min(words, from + each);
     uint32_t own = 0;
     for (int i = from; i < until; ++i) own += __popc(bits[i]);
-    const uint32_t sum = inclusive_sum(own, lane);
+    const uint32_t sum = inclusive_sum(own);
     if (lane == 31) of_warps[warp] = sum;
     __syncthreads();
     const uint32_t of_lane = lane < NT / 32 ? of_warps[lane] : 0;
@@ -54,7 +54,7 @@ __device__ __forceinline__ int list_blocks(const uint32_t* bits, int words, int*
 }
 
 template <class T, Order O, int CS, int NT, int V>
-__device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
+__device__ __forceinline__ void masked_topk(const masked_topk_arguments& a) {
     extern __shared__ __align__(16) unsigned char memory[];
     Shared<CS>& s = *reinterpret_cast<Shared<CS>*>(memory);
     const int bit_words = (a.columns + 32 * BLOCK - 1) / (32 * BLOCK);
@@ -74,7 +74,7 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
     }
     read_candidates<NT>(a, row, length, bits, bit_words, &s.list_size);
     const bool outside = s.list_size;
-    const int count = list_blocks<NT>(bits, bit_words, blocks, s.warp_selected);
+    const int count = list_blocks<NT>(bits, bit_words, blocks, s.of_warp);
     const int in_last = length % BLOCK, last_block = (a.columns - 1) / BLOCK;
     int gathered = count * BLOCK;
     if (in_last && (bits[length / BLOCK / 32] >> (length / BLOCK % 32) & 1)) gathered -= BLOCK - in_last;
@@ -94,7 +94,7 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
         selection.settle(gathered, gathered);
         __syncthreads();
         const Found found = selection.find(a.k, uses, ready);
-        if (found.threshold >> 32 > KEY_OF_NEGATIVE_INFINITY) {
+        if (found.threshold.key > KEY_OF_NEGATIVE_INFINITY) {
             selection.emit(found, out, [&](uint32_t index) { return selection.part.row.column(index); });
             return;
         }
@@ -111,25 +111,12 @@ __device__ __forceinline__ void masked_topk(const MaskedArguments& a) {
     selection.emit(found, out, [](uint32_t index) { return static_cast<int>(index); });
 }
 
-// What a launch must give at least.
-#define SHARED(CS) extern "C" __device__ const unsigned int shared_bytes_c##CS = sizeof(Shared<CS>);
-SHARED(1) SHARED(2) SHARED(4) SHARED(8) SHARED(16)
-
-#define KERNEL(TYPE, NAME, ORDER, CS, NT, V)                                                                \
-    extern "C" __global__ void __launch_bounds__(NT, 1)                                                     \
-        masked_topk_##NAME##_##ORDER##_c##CS##_t##NT##_v##V(const __grid_constant__ MaskedArguments a) {    \
-        masked_topk<TYPE, Order::ORDER, CS, NT, V>(a);                                                      \
-    }
-#define KERNELS(CS, NT, V)                                                                                  \
-    KERNEL(float, float32, ieee, CS, NT, V)                                                                 \
-    KERNEL(float, float32, served, CS, NT, V)                                                               \
-    KERNEL(bfloat16, bfloat16, ieee, CS, NT, V)                                                             \
-    KERNEL(bfloat16, bfloat16, served, CS, NT, V)
+#define KERNELS(CS, NT, V) KERNELS_OF(masked_topk, CS, NT, V)
 
 SHAPES  // KERNELS(cluster, threads, vectors) …: build.py says which
 
 // The reference of F, first kernel: flags[row][column] = 1 where the mask keeps a column. One block a row.
-extern "C" __global__ void candidate_flags(const MaskedArguments a, unsigned char* flags) {
+extern "C" __global__ void candidate_flags(const masked_topk_arguments a, unsigned char* flags) {
     const int row = blockIdx.x;
     unsigned char* own = flags + static_cast<long long>(row) * a.columns;
     for (int i = threadIdx.x; i < a.columns; i += blockDim.x) own[i] = 0;
@@ -143,15 +130,15 @@ extern "C" __global__ void candidate_flags(const MaskedArguments a, unsigned cha
 
 // The reference of F, second kernel: columns without a flag become -inf, in place.
 template <class Bits>
-__device__ __forceinline__ void mask_candidates(const MaskedArguments& a, const unsigned char* flags, Bits negative_infinity) {
+__device__ __forceinline__ void mask_candidates(const masked_topk_arguments& a, const unsigned char* flags, Bits negative_infinity) {
     const int row = blockIdx.y;
     Bits* own = const_cast<Bits*>(static_cast<const Bits*>(a.scores)) + row * a.stride;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < a.columns; i += gridDim.x * blockDim.x)
         if (!flags[static_cast<long long>(row) * a.columns + i]) own[i] = negative_infinity;
 }
-extern "C" __global__ void mask_candidates_float32(const MaskedArguments a, const unsigned char* flags) {
+extern "C" __global__ void mask_candidates_float32(const masked_topk_arguments a, const unsigned char* flags) {
     mask_candidates<uint32_t>(a, flags, 0xff800000u);
 }
-extern "C" __global__ void mask_candidates_bfloat16(const MaskedArguments a, const unsigned char* flags) {
+extern "C" __global__ void mask_candidates_bfloat16(const masked_topk_arguments a, const unsigned char* flags) {
     mask_candidates<uint16_t>(a, flags, static_cast<uint16_t>(0xff80u));
 }

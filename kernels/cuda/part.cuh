@@ -4,112 +4,94 @@
 #include "rows.cuh"
 
 // The same value, of which the compiler knows nothing: what is added to it is added where it is used, and not kept.
-__device__ __forceinline__ uint32_t opaque(uint32_t value) {
-    asm volatile("" : "+r"(value));
+template <class T>
+__device__ __forceinline__ T opaque(T value) {
+    if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(value));
+    else asm volatile("" : "+r"(value));
     return value;
 }
 
 // This thread's part of a row. V > 0: V vectors, whose keys stay in registers. V = 0: as many as there are, in groups
-// of eight vectors (1,024 positions of a warp), read again at every pass.
+// of eight vectors (1,024 positions of a warp), read again at every pass. A position that holds no entry has key 0,
+// the lowest there is; only where entries with key 0 are looked for does it have to be told apart.
 template <class Row, Order O, int NT, int V>
 struct Part {
     static constexpr bool KEPT = V > 0;
-    static constexpr int VECTORS = KEPT ? V : 8;
+    static constexpr int VECTORS = KEPT ? V : 8, KEYS = 4 * VECTORS, GROUP_POSITIONS = 128 * VECTORS;
     Row row;
     int from, to;  // live positions of this warp
     int at;        // this thread's first position; its vectors are 128 apart
     int groups;
-    uint32_t keys[KEPT ? 4 * V : 1], valid;
+    uint32_t keys[KEPT ? KEYS : 1];
 
     __device__ __forceinline__ uint32_t index(int position) const { return position - row.head; }
 
-    // Bit patterns of a group from position `start`, and which of them are entries.
-    __device__ __forceinline__ uint32_t read_group(int start, int limit, uint32_t* read) const {
+    // Bit patterns of a group from position `start`.
+    __device__ __forceinline__ void read_group(int start, uint32_t* read) const {
         Vector q[VECTORS];
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v) q[v] = four_within(row, start + v * 128, from, limit);
-        uint32_t live = 0;
+        for (int v = 0; v < VECTORS; ++v) q[v] = four_within(row, start + v * 128, from, to);
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v) {
-            live |= within(start + v * 128, from, limit) << (4 * v);
-#pragma unroll
-            for (int j = 0; j < 4; ++j) read[4 * v + j] = q[v].bits[j];
-        }
-        return live;
+        for (int i = 0; i < KEYS; ++i) read[i] = q[i / 4].bits[i % 4];
     }
-    // Once the loads are back and `to` is known.
-    __device__ __forceinline__ void settle() {
-        valid = 0;
-#pragma unroll
-        for (int v = 0; v < VECTORS; ++v) valid |= within(at + v * 128, from, to) << (4 * v);
-#pragma unroll
-        for (int i = 0; i < 4 * VECTORS; ++i) keys[i] = key_of<O>(keys[i]);
-    }
-
-    __device__ __forceinline__ static uint64_t entry_at(const uint32_t* keys, uint32_t first, int bit) {
-        uint32_t key = keys[0];
-#pragma unroll
-        for (int i = 1; i < 4 * VECTORS; ++i)
-            if (i == bit) key = keys[i];
-        return entry_of(key, opaque(first) + (bit >> 2) * 128 + (bit & 3));
-    }
-    // The bits of entries whose keys are in [low, low + span].
-    __device__ __forceinline__ static uint32_t marked(const uint32_t* keys, uint32_t low, uint32_t span) {
+    // Which of a thread's positions from `start` up hold entries, as bits.
+    __device__ __forceinline__ uint32_t live(int start) const {
         uint32_t bits = 0;
 #pragma unroll
-        for (int i = 0; i < 4 * VECTORS; ++i)
-            if (keys[i] - low <= span) bits |= 1u << i;
+        for (int v = 0; v < VECTORS; ++v) bits |= within(start + v * 128, from, to) << (4 * v);
         return bits;
     }
-
-    // The bits of entries from `threshold` up; bit 0 is at `position`. One with the threshold's key counts up to its index.
-    __device__ __forceinline__ uint32_t from_threshold(const uint32_t* keys, int position, uint64_t threshold) const {
-        const uint32_t key = threshold >> 32;
-        const int last = static_cast<int>(min(~static_cast<uint32_t>(threshold), 1u << 30));
-        uint32_t bits = 0;
+    // Bit patterns of a group to keys.
+    __device__ __forceinline__ void to_keys(int start, uint32_t* read) const {
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v) {
-            const int first = index(position + v * 128);
-            const uint32_t least = key + (first > last);
-            uint32_t four = 0;
+        for (int i = 0; i < KEYS; ++i) read[i] = key_of<O>(read[i]);
+        const int first = start - static_cast<int>(threadIdx.x % 32) * 4;
+        if (__builtin_expect(first >= from && first + GROUP_POSITIONS <= to, 1)) return;
+        const uint32_t bits = live(start);
 #pragma unroll
-            for (int j = 0; j < 4; ++j)
-                if (keys[4 * v + j] >= least) four |= 1u << j;
-            if (least < key) four = 0;  // the threshold's key is the largest there is
-            if (first <= last && last - first < 3)
-#pragma unroll
-                for (int j = 1; j < 4; ++j)
-                    if (j > last - first && keys[4 * v + j] == key) four &= ~(1u << j);
-            bits |= four << (4 * v);
-        }
-        return bits;
+        for (int i = 0; i < KEYS; ++i)
+            if (!(bits >> i & 1)) read[i] = 0;
     }
 
-    // f(keys, live, group) for each group: 4 * VECTORS keys, and which of them are entries, as bits.
+    // f(keys, start, group) for each group: its KEYS keys, the first at position `start`.
     template <class F>
     __device__ __forceinline__ void each_group(F f) const {
         if constexpr (KEPT) {
-            f(keys, valid, 0);
+            f(keys, at, 0);
         } else {
 #pragma unroll 1
             for (int g = 0; g < groups; ++g) {
-                uint32_t read[4 * VECTORS];
-                const uint32_t live = read_group(at + g * 1024, to, read);
-#pragma unroll
-                for (int i = 0; i < 4 * VECTORS; ++i) read[i] = key_of<O>(read[i]);
-                f(read, live, g);
+                uint32_t read[KEYS];
+                const int start = at + g * GROUP_POSITIONS;
+                read_group(start, read);
+                to_keys(start, read);
+                f(read, start, g);
             }
         }
     }
-    // f(key, index) for each entry.
-    template <class F>
-    __device__ __forceinline__ void each(F f) const {
-        each_group([&](const uint32_t* keys, uint32_t live, int g) {
-            const uint32_t first = opaque(index(at + g * 1024));
+
+    // The bits of entries whose keys are `least` or larger.
+    __device__ __forceinline__ uint32_t marked_from(const uint32_t* keys, uint32_t least, int start) const {
+        uint32_t bits = 0;
 #pragma unroll
-            for (int i = 0; i < 4 * VECTORS; ++i)
-                if (live >> i & 1) f(keys[i], first + (i >> 2) * 128 + (i & 3));
-        });
+        for (int i = 0; i < KEYS; ++i)
+            if (keys[i] >= least) bits |= 1u << i;
+        if (__builtin_expect(least == 0, 0)) bits &= live(start);
+        return bits;
+    }
+    __device__ __forceinline__ uint32_t marked_above(const uint32_t* keys, uint32_t most) const {
+        uint32_t bits = 0;
+#pragma unroll
+        for (int i = 0; i < KEYS; ++i)
+            if (keys[i] > most) bits |= 1u << i;
+        return bits;
+    }
+    __device__ __forceinline__ uint64_t entry_at(const uint32_t* keys, int start, int bit) const {
+        uint32_t key = keys[0];
+#pragma unroll
+        for (int i = 1; i < KEYS; ++i)
+            if (i == bit) key = keys[i];
+        return entry_of(key, opaque(index(start)) + (bit >> 2) * 128 + (bit & 3));
     }
 };
 
@@ -123,17 +105,19 @@ struct Places {
     __device__ __forceinline__ static uint32_t byte(const uint32_t* words, int v) {
         return V > 4 ? words[v & (WORDS - 1)] >> (8 * (v >> 1)) & 255u : words[0] >> (8 * v) & 255u;
     }
-    __device__ __forceinline__ Places(uint32_t chosen, int lane) {
+    __device__ __forceinline__ explicit Places(uint32_t chosen) {
         uint32_t fours = chosen - ((chosen >> 1) & 0x55555555u);
         fours = (fours & 0x33333333u) + ((fours >> 2) & 0x33333333u);
         if constexpr (V > 4) {
             before[0] = fours & 0x0f0f0f0fu, before[1] = (fours >> 4) & 0x0f0f0f0fu;  // even vectors, odd vectors
         } else {
-            before[0] = (fours & 15u) | (fours & 0xf0u) << 4 | (fours & 0xf00u) << 8 | (fours & 0xf000u) << 12;
+            if constexpr (V > 2) fours = (fours | fours << 8) & 0x00ff00ffu;
+            if constexpr (V > 1) fours = (fours | fours << 4) & 0x0f0f0f0fu;
+            before[0] = fours;
         }
 #pragma unroll
         for (int w = 0; w < WORDS; ++w) {
-            const uint32_t sum = inclusive_sum(before[w], lane);
+            const uint32_t sum = inclusive_sum(before[w]);
             all[w] = __shfl_sync(ALL, sum, 31), before[w] = sum - before[w];
         }
     }
@@ -143,17 +127,36 @@ struct Places {
         for (int v = 0; v < V; ++v) sum += byte(all, v);
         return sum;
     }
-    // out[place] = column(index) for each chosen entry; `first` is the index of bit 0.
-    template <class Column>
-    __device__ __forceinline__ void write(int* out, uint32_t chosen, uint32_t first, Column column) const {
+    // f(place, bit) for each bit, with the number of chosen entries before it; first vectors first.
+    template <class F>
+    __device__ __forceinline__ void each(uint32_t chosen, F f) const {
         uint32_t earlier = 0;
 #pragma unroll
         for (int v = 0; v < V; ++v) {
             uint32_t place = earlier + byte(before, v);
             earlier += byte(all, v);
 #pragma unroll
-            for (int j = 0; j < 4; ++j)
-                if (chosen >> (4 * v + j) & 1) out[place++] = column(first + v * 128 + j);
+            for (int j = 0; j < 4; ++j) {
+                f(place, 4 * v + j);
+                if (chosen & 1u << (4 * v + j)) ++place;
+            }
         }
+    }
+    // Those of `chosen` with fewer than `count` before them.
+    __device__ __forceinline__ uint32_t first(uint32_t chosen, uint32_t count) const {
+        uint32_t kept = 0;
+        each(chosen, [&](uint32_t place, int bit) { kept |= place < count ? chosen & 1u << bit : 0u; });
+        return kept;
+    }
+    // out[place] = column(index) for each chosen entry; `first` is the index of bit 0.
+    template <class Column>
+    __device__ __forceinline__ void write(int* out, uint32_t chosen, uint32_t first, Column column) const {
+        int* to = opaque(out);
+        each(chosen, [&](uint32_t place, int bit) {
+            // Stored under a predicate: a branch for each bit takes longer.
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.u32 [%1], %2; }" ::"r"(chosen & 1u << bit),
+                         "l"(to + place), "r"(column(first + bit / 4 * 128 + bit % 4))
+                         : "memory");
+        });
     }
 };

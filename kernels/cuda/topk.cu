@@ -3,9 +3,9 @@
 // Every kernel here gives the same bytes: the columns of a row's K best scores, ascending, then -1. What differs is the
 // type of score, the order, and the shape, which KERNELS names: blocks of a cluster, threads of a block, and vectors
 // of four scores that a thread keeps (0: none is kept, the row is read again at every pass).
-#include "select.cuh"
+#include "kernel.cuh"
 
-struct TopkArguments {
+struct topk_arguments {
     const void* scores;    // [rows, stride]; of a row, the first `columns` are read at most, the first `length` count
     long long stride;      // scores from row to row
     const int* lengths;    // [rows]; below 0 counts as 0
@@ -16,7 +16,7 @@ struct TopkArguments {
 };
 
 template <class T, Order O, int CS, int NT, int V>
-__device__ __forceinline__ void topk(const TopkArguments& a) {
+__device__ __forceinline__ void topk(const topk_arguments& a) {
     extern __shared__ __align__(16) unsigned char memory[];
     Shared<CS>& s = *reinterpret_cast<Shared<CS>*>(memory);
     const uint32_t rank = blockIdx.x % CS;
@@ -30,7 +30,7 @@ __device__ __forceinline__ void topk(const TopkArguments& a) {
     open_mailboxes<CS>(s);
     selection.clear(0);
     const int length = min(max(length_read, 0), a.columns);
-    if (length <= a.k) {
+    if (__builtin_expect(length <= a.k, 0)) {
         if (rank == 0) write_all<NT>(out, a.k, length);
         if constexpr (CS > 1) cluster_wait();
         return;
@@ -44,19 +44,6 @@ __device__ __forceinline__ void topk(const TopkArguments& a) {
     selection.emit(found, out, [](uint32_t index) { return static_cast<int>(index); });
 }
 
-// What a launch must give at least.
-#define SHARED(CS) extern "C" __device__ const unsigned int shared_bytes_c##CS = sizeof(Shared<CS>);
-SHARED(1) SHARED(2) SHARED(4) SHARED(8) SHARED(16)
-
-#define KERNEL(TYPE, NAME, ORDER, CS, NT, V)                                                                \
-    extern "C" __global__ void __launch_bounds__(NT, 1)                                                     \
-        topk_##NAME##_##ORDER##_c##CS##_t##NT##_v##V(const __grid_constant__ TopkArguments a) {             \
-        topk<TYPE, Order::ORDER, CS, NT, V>(a);                                                             \
-    }
-#define KERNELS(CS, NT, V)                                                                                  \
-    KERNEL(float, float32, ieee, CS, NT, V)                                                                 \
-    KERNEL(float, float32, served, CS, NT, V)                                                               \
-    KERNEL(bfloat16, bfloat16, ieee, CS, NT, V)                                                             \
-    KERNEL(bfloat16, bfloat16, served, CS, NT, V)
+#define KERNELS(CS, NT, V) KERNELS_OF(topk, CS, NT, V)
 
 SHAPES  // KERNELS(cluster, threads, vectors) …: build.py says which
