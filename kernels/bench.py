@@ -5,6 +5,9 @@ calls read the same few buffers, which the L2 cache holds where they fit. Cold: 
 a flush. Every output is compared with the oracle before it is timed, entry by entry for ours, as sets of scores for
 peers, whose order is their own. Where one of ours is wrong no time is recorded; a peer's stands beside its wrong
 entries.
+
+Cells with candidate blocks time the masked F beside what it replaces: two small kernels that set all other columns to
+-inf, and a selection among what is left.
 """
 
 import csv
@@ -14,7 +17,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,20 +25,30 @@ import torch
 from campaign.kernels import topk
 from campaign.kernels.errors import CampaignError
 from campaign.kernels.inputs import INPUT_CLASSES
+from campaign.kernels.masks import blocks_of, masked, masked_top_k
+from campaign.kernels.names import MASKED, MASKED_FIRST
 from campaign.kernels.oracle import top_k
+from campaign.kernels.shapes import MASKED_SHAPES
 
 LENGTHS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
 ROWS = (1, 2, 4, 6, 8, 32, 64)
-KS = (512, 2_048)
+KS = (512, 1_024, 2_048)
+FEWER_ROWS = {1_024: (1, 8, 32)}
+"""Numbers of rows for a k that is timed at fewer of them, and on normal data alone."""
+MASKED_ROWS = (1, 6)
+"""Numbers of rows of cells with candidates: one row, and the six of a verify step that checks five tokens."""
+MASKED_KS = (512, 2_048)
+CANDIDATES = 2_048
+"""Candidate ids of a row: as many blocks of eight columns as the served indexer publishes, 16,384 columns."""
 CLASSES = ("normal", "indexer_like", "uniform", "narrow_range", "few_values", "negative_infinity_90")
 CALLS = 40
 REPLAYS = 9
+DEVICE = "cuda"
 MOST_COLD_BYTES = 2 << 30
 FLUSH_BYTES = 512 << 20
 DATA_SETS = 4
 """Hot calls go round so many rows of the same class, so that one lucky row decides nothing; all fit the cache
 together up to a few megabytes, and above that there is one."""
-
 Launch = Callable[[Any, Any, Any], Any]
 """(scores, lengths, out): fills `out`, or returns a tensor of its own."""
 
@@ -53,6 +66,18 @@ class Timing:
     cold_us: float | None
     wrong_entries: int
     """Of rows × k, entries whose score is below the k-th best or that are there twice; for ours, any wrong byte."""
+    candidates: int = 0
+    """Candidate ids of a row, padding included; 0 where all columns are candidates."""
+
+
+class Cell(NamedTuple):
+    """One line of the table: all kernels get the same scores."""
+
+    k: int
+    columns: int
+    rows: int
+    input_class: str
+    candidates: int = 0
 
 
 def ours() -> dict[str, Launch]:
@@ -102,49 +127,157 @@ def _has_vllm() -> bool:
     return False
 
 
+def cells(
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    rows: Sequence[int] | None = None,
+    ks: Sequence[int] = KS,
+    classes: Sequence[str] = CLASSES,
+    masked: bool = True,
+) -> list[Cell]:
+    """The cells of a bench, those with candidates last.
+
+    rows: numbers of rows; by default those of the table, which FEWER_ROWS and MASKED_ROWS cut. masked: with candidates
+    too. A row of no more than k columns is no cell.
+    """
+    plain = [
+        Cell(k, columns, count, input_class)
+        for k in ks
+        for columns in lengths
+        for count in rows or FEWER_ROWS.get(k, ROWS)
+        for input_class in classes
+        # Other classes than normal show whether data matter: four rows stand for all numbers of rows.
+        if columns > k and (input_class == "normal" or count == 4)
+    ]
+    among = [
+        Cell(k, columns, count, "normal", CANDIDATES)
+        for k in ks
+        for columns in lengths
+        for count in (rows or MASKED_ROWS)
+        if columns > k and k in MASKED_KS and count in MASKED_ROWS
+    ]
+    return plain + (among if masked and "normal" in classes else [])
+
+
 def bench(
     *,
     lengths: Sequence[int] = LENGTHS,
-    rows: Sequence[int] = ROWS,
+    rows: Sequence[int] | None = None,
     ks: Sequence[int] = KS,
     classes: Sequence[str] = CLASSES,
     seed: int = 0,
     with_peers: bool = True,
+    masked: bool = True,
 ) -> Iterator[Timing]:
-    """The timings of every cell, one after another."""
+    """The timings of every cell, one after another; the arguments are those of `cells`."""
     rng = np.random.default_rng(seed)
-    for k in ks:
-        for columns in lengths:
-            for count in rows:
-                for input_class in classes:
-                    # Other classes than normal show whether data matter: four rows stand for all numbers of rows.
-                    if columns <= k or (input_class != "normal" and count != 4):
-                        continue
-                    yield from _cell(rng, k, columns, count, input_class, with_peers)
+    for cell in cells(lengths=lengths, rows=rows, ks=ks, classes=classes, masked=masked):
+        yield from _masked_cell(rng, cell, with_peers) if cell.candidates else _plain_cell(rng, cell, with_peers)
 
 
-def _cell(
-    rng: np.random.Generator, k: int, columns: int, rows: int, input_class: str, with_peers: bool
-) -> Iterator[Timing]:
-    """The timings of one cell: the same scores for every kernel."""
-    size = rows * columns * 4
-    sets = [INPUT_CLASSES[input_class](rng, rows, columns) for _ in range(DATA_SETS if size <= 8 << 20 else 1)]
-    want = top_k(sets[0], k)
-    hot = [torch.from_numpy(scores).cuda() for scores in sets]
-    cold = [hot[i % len(hot)].clone() for i in range(max(2, min(CALLS, MOST_COLD_BYTES // size)))]
-    lengths = torch.full((rows,), columns, dtype=torch.int32, device="cuda")
-    for name, launch in {**ours(), **(peers(k, rows) if with_peers else {})}.items():
-        out = torch.full((rows, k), -7, dtype=torch.int32, device="cuda")
-        returned = launch(hot[0], lengths, out)
-        got = (out if returned is None else returned).cpu().numpy()
-        wrong = int((got != want).sum()) if name in ours() else wrong_entries(sets[0], got, want)
-        if wrong and name in ours():
-            yield Timing(name, k, columns, rows, input_class, None, None, wrong)
-            continue
-        calls = [partial(launch, scores, lengths, out) for scores in hot]
-        hot_us = timed(calls)
-        cold_us = timed([partial(launch, scores, lengths, out) for scores in cold], flush=True)
-        yield Timing(name, k, columns, rows, input_class, round(hot_us, 3), round(cold_us, 3), wrong)
+def served_candidates(rng: np.random.Generator, rows: int, columns: int, ids: int = CANDIDATES) -> np.ndarray:
+    """Candidates as the served path makes them: [rows, ids] int32, each row its own distinct blocks, in no order.
+
+    Where the row has fewer blocks than ids, all of them, then -1. Which blocks is random: real ones follow the scores.
+    """
+    blocks = blocks_of(columns)
+    found = np.full((rows, ids), -1, np.int32)
+    for row in found:
+        chosen = rng.permutation(blocks)[:ids]
+        row[: len(chosen)] = chosen
+    return found
+
+
+def _plain_cell(rng: np.random.Generator, cell: Cell, with_peers: bool) -> Iterator[Timing]:
+    """The timings of a cell without candidates."""
+    sets = _score_sets(rng, cell)
+    own = ours()
+    others = peers(cell.k, cell.rows) if with_peers else {}
+    want = top_k(sets[0], cell.k)
+    hot, cold = _buffers(cell, sets)
+    lengths = torch.full((cell.rows,), cell.columns, dtype=torch.int32, device=DEVICE)
+    for name, launch in {**own, **others}.items():
+        yield _judged(name, launch, cell, name in own, hot, cold, lengths, sets[0], want)
+
+
+def _masked_cell(rng: np.random.Generator, cell: Cell, with_peers: bool) -> Iterator[Timing]:
+    """The timings of a cell with candidates: F, and what it replaces."""
+    sets = _score_sets(rng, cell)
+    ids = served_candidates(rng, cell.rows, cell.columns, cell.candidates)
+    left, want = masked(sets[0], ids), masked_top_k(sets[0], cell.k, None, ids)
+    hot, cold = _buffers(cell, sets)
+    lengths = torch.full((cell.rows,), cell.columns, dtype=torch.int32, device=DEVICE)
+    fused = fused_kernels(torch.from_numpy(ids).to(DEVICE))
+    for name, launch in fused.items():
+        yield _judged(name, launch, cell, True, hot, cold, lengths, left, want)
+    # The masking kernels write -inf into the scores, so they come last.
+    selections = {name: launch for name, launch in ours().items() if name in ("auto", "served_topk")}
+    if with_peers:
+        selections |= {name: call for name, call in peers(cell.k, cell.rows).items() if name == "cooperative_topk"}
+    flags = torch.empty((cell.rows, cell.columns), dtype=torch.uint8, device=DEVICE)
+    for name, select in selections.items():
+        launch = masked_first(select, torch.from_numpy(ids).to(DEVICE), flags)
+        yield _judged(MASKED_FIRST + name, launch, cell, name in ours(), hot, cold, lengths, left, want)
+
+
+def fused_kernels(candidates: Any) -> dict[str, Launch]:
+    """F over `candidates`, a tensor, for each size of cluster that it is built for."""
+
+    def launch(cluster: int, scores: Any, lengths: Any, out: Any) -> None:
+        topk.masked_topk(scores, lengths, candidates, out, cluster=cluster, order="ieee")
+
+    clusters = sorted({shape.cluster for shape in MASKED_SHAPES}, reverse=True)
+    return {f"{MASKED} c{cluster}": partial(launch, cluster) for cluster in clusters}
+
+
+def masked_first(select: Launch, candidates: Any, flags: Any) -> Launch:
+    """A launch that masks the scores where they are, and then selects."""
+
+    def launch(scores: Any, lengths: Any, out: Any) -> Any:
+        topk.mask_candidates(scores, candidates, flags)
+        return select(scores, lengths, out)
+
+    return launch
+
+
+def _score_sets(rng: np.random.Generator, cell: Cell) -> list[np.ndarray]:
+    """The cell's scores, several times over where they are small."""
+    count = DATA_SETS if cell.rows * cell.columns * 4 <= 8 << 20 else 1
+    return [INPUT_CLASSES[cell.input_class](rng, cell.rows, cell.columns) for _ in range(count)]
+
+
+def _buffers(cell: Cell, sets: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
+    """Tensors of the scores for hot calls, and many more for cold ones."""
+    hot = [torch.from_numpy(scores).to(DEVICE) for scores in sets]
+    size = cell.rows * cell.columns * 4
+    return hot, [hot[i % len(hot)].clone() for i in range(max(2, min(CALLS, MOST_COLD_BYTES // size)))]
+
+
+def _judged(
+    name: str,
+    launch: Launch,
+    cell: Cell,
+    own: bool,
+    hot: Sequence[Any],
+    cold: Sequence[Any],
+    lengths: Any,
+    scores: np.ndarray,
+    want: np.ndarray,
+) -> Timing:
+    """One kernel's timing in a cell, or its wrong entries alone where it is ours and wrong.
+
+    scores: what the first hot buffer holds, as the oracle saw it; want: its best entries.
+    """
+    out = torch.full((cell.rows, cell.k), -7, dtype=torch.int32, device=DEVICE)
+    returned = launch(hot[0], lengths, out)
+    got = (out if returned is None else returned).cpu().numpy()
+    wrong = int((got != want).sum()) if own else wrong_entries(scores, got, want)
+    record = partial(Timing, name, cell.k, cell.columns, cell.rows, cell.input_class)
+    if wrong and own:
+        return record(None, None, wrong, cell.candidates)
+    hot_us = timed([partial(launch, buffer, lengths, out) for buffer in hot])
+    cold_us = timed([partial(launch, buffer, lengths, out) for buffer in cold], flush=True)
+    return record(round(hot_us, 3), round(cold_us, 3), wrong, cell.candidates)
 
 
 def wrong_entries(scores: np.ndarray, got: np.ndarray, want: np.ndarray) -> int:

@@ -1,145 +1,207 @@
-"""What a bench measured, as a page: tables of times beside the quickest peer, by class of data, and a plot."""
+"""The page of what a bench measured: a summary computed from the records, then tables, plots and a model."""
 
-import json
+import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-OWN = ("served_topk", "rs8", "auto")
-CELL = ["k", "columns", "rows"]
-
-
-def page(timings: pd.DataFrame, environment: dict[str, Any], check: dict[str, Any], plot: str) -> str:
-    """The page in Markdown. plot: the address of the picture."""
-    normal = timings[timings.input_class == "normal"]
-    parts = [
-        "# Measured: top-k kernels on an H200",
-        "Made by `python -P -m campaign.kernels report`; the figures are those of `data/bench.csv` and "
-        "`data/certificate.json`, nothing here is typed by hand.",
-        _environment(environment, check),
-        f"![Microseconds a call over the length of a row, k 512, one row, for each kernel]({plot})",
-    ]
-    for k in sorted(normal.k.unique()):
-        parts += [f"## k {k:,}: microseconds a call, normal data", _times(normal[normal.k == k])]
-    parts += [_classes(timings), _wrong(timings)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _environment(environment: dict[str, Any], check: dict[str, Any]) -> str:
-    """On what, when, with which versions; and what was checked before."""
-    rows = sum(kernel["rows"] for kernel in check["kernels"].values())
-    calls = sum(kernel["calls"] for kernel in check["kernels"].values())
-    wrong = sum(kernel["wrong_rows"] for kernel in check["kernels"].values())
-    return (
-        f"One {environment['gpu']} ({environment['multiprocessors']} multiprocessors), CUDA {environment['cuda']}, "
-        f"torch {environment['torch']}, {environment['when']}, one run; sources {environment['sources']}. Each time is "
-        "the median of nine replays of a CUDA graph with forty calls that go round up to four sets of random scores "
-        "(hot); a second run goes round many buffers after a flush (cold, in the CSV alone). Beside it, "
-        "compiled as it is: vLLM 0.26.0's `cooperative_topk` (up to 32 rows), `persistent_topk` and "
-        "`top_k_per_row_decode`, and `torch.topk`.\n\n"
-        f"Checked first: {calls:,} calls, {rows:,} rows against the oracle, {wrong} wrong (seed {check['seed']}, "
-        f"{check['when']}, sources {check['sources']}). Nothing here has run on SM120."
-    )
-
-
-def _times(normal: pd.DataFrame) -> str:
-    """Hot times of auto by length and number of rows, with the quickest peer's and the ratio."""
-    best = quickest(normal)
-    auto = normal[normal.kernel == "auto"].set_index(["columns", "rows"])
-    columns, rows = sorted(normal["columns"].unique()), sorted(normal["rows"].unique())
-    lines = [
-        "| length | " + " | ".join(f"{count} row{'s' if count > 1 else ''}" for count in rows) + " |",
-        "|---:|" + "---|" * len(rows),
-    ]
-    for length in columns:
-        cells = []
-        for count in rows:
-            own, peer = auto.loc[(length, count)], best.loc[(length, count)]
-            mark = "" if own.hot_us <= peer.hot_us else " **lost**"
-            cells.append(
-                f"{own.hot_us:.2f} : {peer.hot_us:.2f} {SHORT[peer.kernel]} = {own.hot_us / peer.hot_us:.2f}{mark}"
-            )
-        lines.append(f"| {length:,} | " + " | ".join(cells) + " |")
-    return (
-        "`auto` : the quickest peer = their ratio; c is cooperative_topk, p persistent_topk, r top_k_per_row_decode."
-        "\n\n" + "\n".join(lines)
-    )
-
-
-SHORT = {"cooperative_topk": "c", "persistent_topk": "p", "top_k_per_row_decode": "r", "torch.topk": "t"}
-
-
-def quickest(normal: pd.DataFrame) -> pd.DataFrame:
-    """The quickest peer of each cell, by columns and rows."""
-    peers = normal[~normal.kernel.isin(OWN)].sort_values("hot_us")
-    return peers.groupby(["columns", "rows"]).first()
-
-
-def _classes(timings: pd.DataFrame) -> str:
-    """How much longer other data take than normal data, four rows."""
-    four = timings[(timings.rows == 4) & timings.kernel.isin(OWN)]
-    times = four.pivot_table(index=["kernel", "k", "columns"], columns="input_class", values="hot_us")
-    ratios = times.div(times["normal"], axis=0).drop(columns="normal")
-    lines = [
-        "## Other data",
-        "Time over that of normal data, four rows, hot; twice is the bar.",
-        "| kernel | k | length | " + " | ".join(ratios.columns) + " |",
-        "|---|---:|---:|" + "---:|" * len(ratios.columns),
-    ]
-    for (kernel, k, length), row in ratios.iterrows():
-        cells = [f"{value:.2f}" if value <= 2 else f"**{value:.2f}**" for value in row]
-        lines.append(f"| {kernel} | {k:,} | {length:,} | " + " | ".join(cells) + " |")
-    return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:])
-
-
-def _wrong(timings: pd.DataFrame) -> str:
-    """Wrong entries by kernel and class, summed over the cells."""
-    table = timings.pivot_table(index="kernel", columns="input_class", values="wrong_entries", aggfunc="sum")
-    asked = timings.assign(entries=timings.k * timings.rows).groupby("kernel").entries.sum()
-    lines = [
-        "## Wrong entries",
-        "Entries of all cells that are no best of their row. For peers any choice among ties is right; ours has one.",
-        "| kernel | entries | " + " | ".join(table.columns) + " |",
-        "|---|---:|" + "---:|" * len(table.columns),
-    ]
-    for kernel, row in table.iterrows():
-        lines.append(f"| {kernel} | {asked[kernel]:,} | " + " | ".join(f"{int(value):,}" for value in row) + " |")
-    return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:])
-
-
-def draw(timings: pd.DataFrame, path: Path) -> None:
-    """The plot: microseconds over length, k 512, one row."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "campaign"
-    from matplotlib import pyplot
-
-    one = timings[(timings.input_class == "normal") & (timings.k == 512) & (timings.rows == 1)]
-    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
-    for kernel, cells in one.groupby("kernel"):
-        own = kernel in OWN
-        axes.plot(cells["columns"], cells.hot_us, "o-" if own else "s--", label=kernel, linewidth=2 if own else 1)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    lengths = sorted(one["columns"].unique())
-    axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
-    axes.set_yticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
-    axes.minorticks_off()
-    axes.set_xlabel("length of the row")
-    axes.set_ylabel("µs a call, hot")
-    axes.set_title("k 512, one row, normal data")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+from campaign.kernels import plots, report_model, report_tables
+from campaign.kernels.comparisons import (
+    LEVEL,
+    Records,
+    against_prototypes,
+    against_quickest,
+    class_ratios,
+    counts,
+    fused_ratios,
+    read,
+    verdict,
+)
+from campaign.kernels.names import OWN, is_own
+from campaign.kernels.report_tables import CLASS_BAR, in_rows, numbers
 
 
 def write(data: Path, out: Path) -> None:
-    """Writes the page and the plot of the records in `data`."""
-    timings = pd.read_csv(data / "bench.csv")
-    environment = json.loads((data / "bench.json").read_text())
-    check = json.loads((data / "certificate.json").read_text())
-    draw(timings, out.with_suffix(".svg"))
-    out.write_text(page(timings, environment, check, out.with_suffix(".svg").name))
+    """Writes the page and its plots from the records in `data`: the page at `out`, the plots beside it."""
+    records = read(data)
+    plots.headline(records.plain, _picture(out, ""))
+    plots.by_rows(records.plain, _picture(out, "-rows"))
+    report_model.draw(records, _picture(out, "-model"))
+    out.write_text(page(records, out))
+
+
+def _picture(out: Path, name: str) -> Path:
+    """Where a plot of the page at `out` goes."""
+    return out.with_name(f"{out.stem}{name}.svg")
+
+
+def page(records: Records, out: Path) -> str:
+    """The page in Markdown. out: where it goes, by which its pictures are named."""
+    plain = records.plain
+    parts = [
+        "# Measured: top-k kernels on an H200",
+        "Made by `python -P -m campaign.kernels report` from the records in `data/`.",
+        summary(records),
+        "![Microseconds a call over the length of a row, k 512, six rows, a line for each kernel]"
+        f"({_picture(out, '').name})",
+        f"![The same for one, eight, 32 and 64 rows]({_picture(out, '-rows').name})",
+        _how(records),
+        report_tables.KEY,
+    ]
+    for temperature, says in (("hot", "scores in the L2 cache"), ("cold", "scores in no cache")):
+        for k in sorted(plain.k.unique()):
+            parts += [
+                f"## k {k:,}, {temperature}: microseconds a call, normal data, {says}",
+                report_tables.times(plain[plain.k == k], f"{temperature}_us"),
+            ]
+    parts += [
+        report_tables.prototypes(records),
+        report_tables.masked(records.timings),
+        report_tables.classes(records.timings),
+        report_tables.wrong(records.timings),
+        report_tables.lost(records),
+        report_model.section(records, _picture(out, "-model").name),
+        _sanitizer(records.sanitizer),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(records: Records) -> str:
+    """How exact, how many cells are won and lost to whom, and the table of that by length: each sentence computed."""
+    ratios = against_quickest(records.plain)
+    lines = ["| length | cells | quicker | level | slower | least ratio | largest ratio |", "|---:|" + "---:|" * 6]
+    for length, cells in [*ratios.groupby("columns"), ("all", ratios)]:
+        if len(cells):
+            found = counts(cells.ratio)
+            lines.append(
+                f"| {length if isinstance(length, str) else f'{length:,}'} | {len(cells)} | {found.quicker} | "
+                f"{found.level} | {found.slower} | {_ratio_of(cells.iloc[0])} | {_ratio_of(cells.iloc[-1])} |"
+            )
+    sentences = [
+        _exactness(records),
+        _speed(ratios),
+        _cold(records.plain),
+        _beside_prototypes(records),
+        _other_data(records.timings),
+        _fused(records.timings),
+    ]
+    return "\n\n".join(
+        [
+            "## In short",
+            "\n".join(f"- {said}" for said in sentences if said),
+            "Time of `auto` over that of the quickest peer, right or wrong, in each cell (k, length, number of rows), "
+            f"hot, normal data. Level is within {LEVEL:.0%}.",
+            "\n".join(lines),
+        ]
+    )
+
+
+def _ratio_of(cell: pd.Series) -> str:
+    """A ratio and its cell."""
+    return f"{cell.ratio:.2f} (k {cell.k:,}, {in_rows(cell['rows'])})"
+
+
+def _exactness(records: Records) -> str:
+    """How much was compared with the oracle, and what was wrong."""
+    checked = pd.DataFrame(records.check["kernels"]).loc[["calls", "rows", "wrong_rows"]].sum(axis=1)
+    own = records.timings[records.timings.kernel.map(is_own)]
+    wrong = records.timings.groupby("kernel").wrong_entries.sum()
+    peers = [f"{name} {count:,}" for name, count in wrong.items() if count and not is_own(name)]
+    return (
+        f"Exact: {checked.calls:,} calls, {checked['rows']:,} rows checked byte for byte, "
+        f"{_none(checked.wrong_rows)} wrong; of the {(own.k * own['rows']).sum():,} entries in the bench "
+        f"{_none(own.wrong_entries.sum())}." + (f" Wrong entries of peers there: {', '.join(peers)}." if peers else "")
+    )
+
+
+def _none(count: int) -> str:
+    """A count, or the word for nothing."""
+    return f"{count:,}" if count else "none"
+
+
+def _speed(ratios: pd.DataFrame) -> str:
+    """In how many cells auto is the quickest, and at which lengths it is not."""
+    found = counts(ratios.ratio)
+    slower = ratios[ratios.ratio.map(verdict) == "slower"]
+    where = f", at lengths of {numbers(slower['columns'])}" if found.slower else ""
+    return (
+        f"`auto` is quicker than every peer in {found.quicker} of {len(ratios)} cells, level with the quickest in "
+        f"{found.level}, slower in {found.slower}{where}."
+    )
+
+
+def _cold(plain: pd.DataFrame) -> str:
+    """The same of cold times."""
+    ratios = against_quickest(plain, "cold_us")
+    found = counts(ratios.ratio)
+    return f"Cold: quicker in {found.quicker} of {len(ratios)} cells, level in {found.level}, slower in {found.slower}."
+
+
+def _beside_prototypes(records: Records) -> str:
+    """The same against the prototypes."""
+    ratios = against_prototypes(records)
+    if not len(ratios):
+        return ""
+    found = counts(ratios.ratio)
+    return (
+        f"Beside the quickest exact prototype of each cell, in other runs: quicker in {found.quicker} of {len(ratios)} "
+        f"cells, level in {found.level}, slower in {found.slower}; ratios from {ratios.ratio.min():.2f} to "
+        f"{ratios.ratio.max():.2f}."
+    )
+
+
+def _other_data(timings: pd.DataFrame) -> str:
+    """How much longer the worst class of data takes, for each kernel."""
+    ratios = class_ratios(timings)
+    if not len(ratios):
+        return ""
+    most = ratios.max(axis=1).groupby("kernel").max()
+    named = [f"{most[kernel]:.2f} times ({kernel})" for kernel in reversed(OWN) if kernel in most]
+    return f"Other data take at most {', '.join(named)} what normal data take; the bar is {CLASS_BAR:g}."
+
+
+def _fused(timings: pd.DataFrame) -> str:
+    """How much of its reference's time F takes."""
+    ratios = fused_ratios(timings)
+    if not len(ratios):
+        return ""
+    return (
+        f"The masked F takes, in one launch, {ratios.min():.2f} to {ratios.max():.2f} of the time of two masking "
+        "kernels and `auto`."
+    )
+
+
+def _how(records: Records) -> str:
+    """On what, when, with which versions; and what was checked before."""
+    environment, check = records.environment, records.check
+    return (
+        "## How\n\n"
+        f"One {environment['gpu']} ({environment['multiprocessors']} multiprocessors), CUDA {environment['cuda']}, "
+        f"torch {environment['torch']}, {environment['when']}, one run; sources {environment['sources']}. Each time is "
+        "the median of nine replays of a CUDA graph with forty calls that go round up to four sets of random scores "
+        "(hot), or go once round many buffers after a flush (cold). Beside ours, compiled as they are: vLLM 0.26.0's "
+        "`cooperative_topk` (up to 32 rows), `persistent_topk` and `top_k_per_row_decode`, and `torch.topk`. Checked "
+        f"first, with seed {check['seed']}, {check['when']}, sources {check['sources']}. Nothing here has run on SM120."
+        f"{_spread(records.prototypes.spread_us.dropna())}"
+    )
+
+
+def _spread(spreads: "pd.Series[float]") -> str:
+    """How much one kernel's time differs between runs, as far as that is known."""
+    if not len(spreads):
+        return ""
+    return (
+        f"\n\nHow far apart two runs can be: of {len(spreads)} cells, the times of the same prototype in several runs "
+        f"lay {spreads.median():.2f} µs apart in the middle cell and {spreads.quantile(0.9):.2f} µs in one of ten."
+    )
+
+
+def _sanitizer(record: dict[str, Any] | None) -> str:
+    """What compute-sanitizer said, where there is a record and the module that words it."""
+    name = "campaign.kernels.sanitize"
+    if record is None or importlib.util.find_spec(name) is None:
+        return ""
+    said: str = importlib.import_module(name).paragraph(record)
+    return "## compute-sanitizer\n\n" + said.strip()
