@@ -24,7 +24,11 @@ def main() -> None:
 @click.option("--jobs", type=int, help="Compilations at a time.  [default: one a core]")
 def build(targets: tuple[str, ...], jobs: int | None) -> None:
     """Compile the kernels ahead of time, with nvcc; what runs needs no compiler."""
+    from campaign.kernels import faults
+
     click.echo(builds.build(_writable(), targets, jobs=jobs))
+    for target in targets:
+        faults.ready(target)
 
 
 @main.command()
@@ -33,8 +37,26 @@ def build(targets: tuple[str, ...], jobs: int | None) -> None:
 @click.option(
     "--record", type=click.Path(path_type=Path), help="Write a certificate here: counts, hashes, environment."
 )
-def check(seed: int, seconds: float, record: Path | None) -> None:
-    """Compare every kernel's bytes with the oracle's."""
+@click.option("--recorded", is_flag=True, help="Compare on the recorded calls in FILES instead (.npz).")
+@click.option("--oracle", is_flag=True, help="With --recorded: compare the oracle alone; no GPU is needed.")
+@click.option("--name", default="real-calls", show_default=True, help="With --table: the check's name there.")
+@click.option("--table", type=click.Path(path_type=Path), help="With --recorded: write a part's table equality (.csv).")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+def check(
+    seed: int,
+    seconds: float,
+    record: Path | None,
+    recorded: bool,
+    oracle: bool,
+    name: str,
+    table: Path | None,
+    files: tuple[Path, ...],
+) -> None:
+    """Compare every kernel's bytes with the oracle's, or with those of recorded calls."""
+    if recorded != bool(files) or (not recorded and (oracle or table)):
+        raise click.UsageError("--recorded goes with FILES of recorded calls; --oracle and --table with --recorded.")
+    if recorded:
+        _check_recorded(files, record, table, name, on_gpu=not oracle)
     _ready()
     from campaign.kernels import check as checks
 
@@ -53,7 +75,8 @@ def check(seed: int, seconds: float, record: Path | None) -> None:
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Time vLLM's kernels and torch.topk too.")
 @click.option("--length", "lengths", type=int, multiple=True, help="Row length; all of the table's by default.")
 @click.option("--rows", type=int, multiple=True, help="Number of rows; all of the table's by default.")
-@click.option("--k", "ks", type=int, multiple=True, help="k; 512 and 2,048 by default.")
+@click.option("--k", "ks", type=int, multiple=True, help="k; 512, 1,024 and 2,048 by default.")
+@click.option("--masked/--no-masked", default=True, show_default=True, help="Time the masked F too.")
 def bench(
     seed: int,
     record: Path | None,
@@ -61,6 +84,7 @@ def bench(
     lengths: tuple[int, ...],
     rows: tuple[int, ...],
     ks: tuple[int, ...],
+    masked: bool,
 ) -> None:
     """Time the kernels beside their peers, in one run."""
     _ready()
@@ -68,26 +92,105 @@ def bench(
 
     from campaign.kernels import bench as benches
     from campaign.kernels.environment import environment
+    from campaign.kernels.names import is_own
 
     timings = []
     for timing in benches.bench(
         lengths=lengths or benches.LENGTHS,
-        rows=rows or benches.ROWS,
+        rows=rows or None,
         ks=ks or benches.KS,
         seed=seed,
         with_peers=peers,
+        masked=masked,
     ):
         timings.append(timing)
         click.echo(
-            f"{timing.kernel:<22}k {timing.k:<6}{timing.columns:>8} × {timing.rows:<4}{timing.input_class:<22}"
+            f"{timing.kernel:<24}k {timing.k:<6}{timing.columns:>8} × {timing.rows:<4}"
+            f"{'candidates' if timing.candidates else timing.input_class:<22}"
             + (f"{timing.hot_us:9.2f} hot {timing.cold_us:9.2f} cold" if timing.hot_us is not None else " " * 28)
             + (f"   {timing.wrong_entries} wrong" if timing.wrong_entries else "")
         )
     if record:
         benches.write(timings, record)
         record.with_suffix(".json").write_text(json.dumps({**environment(), "seed": seed}, indent=1) + "\n")
-    own = set(benches.ours())
-    sys.exit(WRONG if any(timing.wrong_entries for timing in timings if timing.kernel in own) else OK)
+    sys.exit(WRONG if any(timing.wrong_entries for timing in timings if is_own(timing.kernel)) else OK)
+
+
+@main.command()
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--record", type=click.Path(path_type=Path), help="Write the pairs here as CSV, the environment beside.")
+@click.option("--kernel", "kernels", multiple=True, help="In full layers.  [default: auto, rs8]")
+@click.option("--masked-kernel", "masked", multiple=True, help="In masked layers.  [default: masked_topk, rs8]")
+@click.option("--against", default="served_topk", show_default=True)
+@click.option("--length", "lengths", type=int, multiple=True, help="Row length; all of the mix by default.")
+@click.option("--rows", type=int, default=6, show_default=True)
+@click.option("--k", type=int, default=512, show_default=True)
+@click.option("--starts", type=int, default=10, show_default=True, help="Processes, one after another.")
+@click.option("--pairs", "count", type=int, default=2, show_default=True, help="Of each contest and length in a start.")
+def pairs(
+    seed: int,
+    record: Path | None,
+    kernels: tuple[str, ...],
+    masked: tuple[str, ...],
+    against: str,
+    lengths: tuple[int, ...],
+    rows: int,
+    k: int,
+    starts: int,
+    count: int,
+) -> None:
+    """Time two kernels in pairs, at the lengths of a mix: what the count is computed from."""
+    _ready()
+    import json
+
+    from campaign.kernels import bench as benches
+    from campaign.kernels import pairs as paired
+    from campaign.kernels.environment import environment
+
+    between = paired.contests(kernels or ("auto", "rs8"), masked or (paired.F, "rs8"), against)
+    options = {"lengths": lengths or paired.LENGTHS, "rows": rows, "k": k, "count": count, "seed": seed}
+    found = []
+    for pair in (pair for start in paired.starts(between, starts, **options) for pair in start):
+        found.append(pair)
+        click.echo(
+            f"{pair.start:>3}.{pair.pair:<3}{pair.layer:<8}{pair.columns:>8} × {pair.rows:<4}{pair.kernel:<14}"
+            + (f"{pair.kernel_us:9.2f} : {pair.against_us:.2f} {pair.against}" if not pair.wrong_rows else "")
+            + (f"{pair.wrong_rows} wrong rows" if pair.wrong_rows else "")
+        )
+    if record:
+        benches.write(found, record)
+        said = {"origin": "measured", **environment(), "seed": seed, "calls": benches.CALLS, "replays": benches.REPLAYS}
+        record.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n")
+    sys.exit(WRONG if any(pair.wrong_rows for pair in found) else OK)
+
+
+@main.command()
+@click.option("--seconds", type=float, default=420, show_default=True, help="Stop by then in any case.")
+@click.option("--limit", type=float, default=120, show_default=True, help="Seconds for one sweep process at most.")
+@click.option("--jobs", type=int, default=4, show_default=True, help="Processes at a time.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write what was seen here, as JSON.")
+@click.option("--logs", type=click.Path(path_type=Path), help="Add every log of the tools to this file.")
+def sanitize(seconds: float, limit: float, jobs: int, record: Path | None, logs: Path | None) -> None:
+    """Run compute-sanitizer's four tools over a reduced sweep, with planted faults as controls.
+
+    Exit code 1 is a finding on a kernel of ours, a wrong answer, or a planted fault that a tool did not report; 2 is a
+    tool that did not finish, or no tool.
+    """
+    from campaign.kernels import sanitize as sanitizing
+
+    _built()
+    found = sanitizing.sanitize(
+        seconds=seconds,
+        limit_seconds=limit,
+        jobs=jobs,
+        logs=logs,
+        said=lambda text: click.echo(text, err=True),
+    )
+    if record:
+        sanitizing.write(found, record)
+    code, reasons = sanitizing.verdict(found)
+    click.echo("\n".join([sanitizing.table(found), *reasons]))
+    sys.exit(code)
 
 
 @main.command()
@@ -98,6 +201,24 @@ def report() -> None:
     folder = Path(__file__).resolve().parent
     reports.write(folder / "data", folder / "MEASURED.md")
     click.echo(folder / "MEASURED.md")
+
+
+def _check_recorded(
+    files: tuple[Path, ...], record: Path | None, table: Path | None, name: str, *, on_gpu: bool
+) -> None:
+    """Compares on recorded calls, writes what is asked for, and exits."""
+    from campaign.kernels import recorded_check
+    from campaign.kernels.driver import Device
+
+    if on_gpu:
+        _built()
+    certificate = recorded_check.check(files, device=Device() if on_gpu else None, name=name)
+    click.echo(certificate)
+    if record:
+        recorded_check.write(certificate, record)
+    if table:
+        recorded_check.write_table(certificate, table)
+    sys.exit(OK if certificate.right else WRONG)
 
 
 def _writable() -> Path:
@@ -113,13 +234,18 @@ def _writable() -> Path:
 
 def _ready() -> None:
     """Makes sure of a GPU, of torch and of a build; compiles where only that is missing."""
-    from campaign.kernels.driver import Device
-
-    target = Device().target
+    _built()
     try:
         import torch  # noqa: F401
     except ImportError:
         raise CampaignError("torch is not installed: checks and benches need a CUDA build of it.") from None
+
+
+def _built() -> None:
+    """Makes sure of a GPU and of a build; compiles where only that is missing."""
+    from campaign.kernels.driver import Device
+
+    target = Device().target
     try:
         builds.find(target)
     except CampaignError:

@@ -1,4 +1,4 @@
-"""The CUDA driver through ctypes: modules, launches in clusters, and what a device can do.
+"""The CUDA driver through ctypes: modules, launches in clusters, memory, and what a device can do.
 
 No header, compiler or binding package is needed at run time; the structures are those of cuda.h (CUDA 12 and later).
 """
@@ -62,6 +62,18 @@ def _checked(library: Any, name: str, *arguments: Any) -> None:
         raise CampaignError(f"CUDA driver: {name} failed: {said} (error {code}).")
 
 
+def version() -> str:
+    """The newest CUDA that this driver runs, as "13.0"."""
+    number = ctypes.c_int()
+    call("cuDriverGetVersion", ctypes.byref(number))
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+def synchronize() -> None:
+    """Waits for everything on the current device; CampaignError where a kernel failed."""
+    call("cuCtxSynchronize")
+
+
 class Device:
     """One GPU, with its primary context, which torch uses too."""
 
@@ -108,6 +120,40 @@ class Device:
         value = ctypes.c_int()
         call("cuDeviceGetAttribute", ctypes.byref(value), which, self.handle)
         return value.value
+
+
+class Memory:
+    """Bytes on the current device, freed with the object; what they hold at first is not set."""
+
+    def __init__(self, size_bytes: int):
+        self.size_bytes = size_bytes
+        self._address = ctypes.c_uint64()
+        call("cuMemAlloc_v2", ctypes.byref(self._address), ctypes.c_size_t(size_bytes))
+
+    @property
+    def address(self) -> int:
+        """Where they begin."""
+        return self._address.value
+
+    def write(self, data: bytes) -> None:
+        """Puts `data`, as many bytes as there are here, into the memory."""
+        self._fits(len(data))
+        call("cuMemcpyHtoD_v2", self._address, data, ctypes.c_size_t(len(data)))
+
+    def read(self) -> bytes:
+        """What the memory holds once all that was launched before has run."""
+        data = ctypes.create_string_buffer(self.size_bytes)
+        call("cuMemcpyDtoH_v2", data, self._address, ctypes.c_size_t(self.size_bytes))
+        return data.raw
+
+    def _fits(self, size_bytes: int) -> None:
+        """Raises ValueError where so many bytes are not those of this memory."""
+        if size_bytes != self.size_bytes:
+            raise ValueError(f"expected {self.size_bytes:,} bytes for this memory, got {size_bytes:,}")
+
+    def __del__(self) -> None:
+        if self._address.value:
+            driver().cuMemFree_v2(self._address)  # a failed kernel has already been said
 
 
 class Module:
