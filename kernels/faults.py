@@ -41,8 +41,8 @@ FAULTS = (
     Fault(
         "missing_wait", "racecheck", "a missing wait for stores counted by a barrier", 2, remote=True, required=False
     ),
-    Fault("divergent_barrier", "synccheck", "a divergent barrier"),
-    Fault("predicated_barrier", "synccheck", "a divergent barrier without a branch", required=False),
+    Fault("divergent_barrier", "synccheck", "a barrier in a loop that half a warp leaves early", required=False),
+    Fault("predicated_barrier", "synccheck", "a barrier that half a warp goes past"),
     Fault("read_fresh_global", "initcheck", "a read of fresh global memory", fresh=True),
     Fault(
         "read_fresh_remote_shared",

@@ -39,7 +39,7 @@ def section(records: Records, picture: str) -> str:
         _constants(fit),
         f"A call takes its graph node ({_nodes()}, measured alone) and, once for each wave of clusters, the sum of "
         f"these terms. The GPU holds {_resident()} at once with one block a multiprocessor, and twice as many where "
-        f"two fit ({texts(model.TWO_A_MULTIPROCESSOR)}). The bin's entries are those expected of normal data. Standard "
+        f"two fit, in blocks of 512 threads. The bin's entries are those expected of normal data. Standard "
         "errors take cells of one kernel, k and length for dependent.",
         _errors(records, fit),
         *_misses(records, fit),

@@ -196,4 +196,4 @@ def lost(records: Records) -> str:
             f"{cells.ratio.min():.2f} to {cells.ratio.max():.2f}, {more.min():.2f} to {more.max():.2f} µs behind "
             f"{texts(cells['name'])}."
         )
-    return "\n\n".join(["## Where it is lost", "\n".join(said) or "No cell is lost.", records.lost])
+    return "\n\n".join(["## Where it is lost, and what was tried", "\n".join(said) or "No cell is lost.", records.lost])

@@ -96,7 +96,10 @@ def masked_topk(
     words = -(-columns // (32 * BLOCK)) + listed + whole_row
     arguments = _MaskedArguments(*_arguments(scores, lengths, indices, k, columns), *_candidate_arguments(candidates))
     kernel.launch(
-        rows * shape.cluster, _fitting(device, shape, fixed_bytes + 4 * words), _stream(scores, stream), arguments
+        rows * shape.cluster,
+        _fitting(device, shape, fixed_bytes + 4 * words, 4 * whole_row),
+        _stream(scores, stream),
+        arguments,
     )
 
 
@@ -162,14 +165,19 @@ def _run(scores: Any, lengths: Any, indices: Any, order: Order, stream: int | No
     kernel, fixed_bytes = _kernel(device.ordinal, "topk", f"topk_{_dtype(scores)}_{order}_{shape}", shape)
     kernel.launch(
         rows * shape.cluster,
-        _fitting(device, shape, fixed_bytes + 4 * shape.mark_words(positions)),
+        _fitting(device, shape, fixed_bytes + 4 * shape.mark_words(positions), 4 * shape.mark_words(positions)),
         _stream(scores, stream),
         _TopkArguments(*_arguments(scores, lengths, indices, k, columns)),
     )
 
 
-def _fitting(device: Device, shape: Shape, shared_bytes: int) -> int:
-    """`shared_bytes`; ValueError where a block of this device has not so many."""
+def _fitting(device: Device, shape: Shape, shared_bytes: int, helpful_bytes: int) -> int:
+    """`shared_bytes`, with `helpful_bytes` more where a block of this device has them.
+
+    Raises ValueError where it has not even the first. A second set of marks saves a pass over a row with ties (select.cuh, mark_ties).
+    """
+    if shared_bytes + helpful_bytes <= device.shared_bytes:
+        return shared_bytes + helpful_bytes
     if shared_bytes > device.shared_bytes:
         raise ValueError(
             f"so long a row needs {shared_bytes:,} bytes of shared memory a block in shape {shape}, and {device.name} "

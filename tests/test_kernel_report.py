@@ -185,7 +185,7 @@ def test_lost_section_has_the_lead_text_as_it_is(records):
     """lost.md stands on the page word for word, after the cells that are lost."""
     assert (DATA / "lost.md").read_text().strip() in report.page(records, OUT)
     won = replace(records, timings=cells(auto=3.0, cooperative_topk=4.0), lost="Why.")
-    assert report_tables.lost(won) == "## Where it is lost\n\nNo cell is lost.\n\nWhy."
+    assert report_tables.lost(won) == "## Where it is lost, and what was tried\n\nNo cell is lost.\n\nWhy."
 
 
 @pytest.mark.parametrize("there", ["one k, normal data", "no peers, other rows", "one cell"])

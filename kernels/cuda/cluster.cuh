@@ -7,6 +7,13 @@ __device__ __forceinline__ uint32_t shared_address(const void* p) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
+// How much dynamic shared memory the launch gave.
+__device__ __forceinline__ uint32_t dynamic_shared_bytes() {
+    uint32_t bytes;
+    asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+    return bytes;
+}
+
 // The same shared address in block `rank` of the cluster.
 __device__ __forceinline__ uint32_t in_block(uint32_t address, uint32_t rank) {
     uint32_t mapped;

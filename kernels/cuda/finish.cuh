@@ -12,7 +12,8 @@ struct Threshold {
 // digits until few entries are left, and the rank of each of these by comparison with the others. a, b: the entries at
 // this lane's number and 32 further on, or 0.
 template <int NT, int LISTABLE, class S>
-__device__ __forceinline__ Threshold find_threshold(S& s, uint32_t size, uint32_t need, Range range, uint64_t a, uint64_t b) {
+__device__ __forceinline__ Threshold find_threshold(S& s, uint32_t size, uint32_t need, Range range, uint64_t a,
+                                                    uint64_t b) {
     constexpr int WARPS = NT / 32;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint64_t* few = s.listed;

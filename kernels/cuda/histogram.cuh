@@ -27,7 +27,6 @@ struct alignas(16) Shared {
     uint4 crossing;
     uint2 threshold;
     uint32_t of_warp[32], ties_of_warp[32];
-    uint32_t before_crossing;  // of the crossing bin: entries in blocks of lower rank
     uint32_t list_size, ranked_size, above_before, group_uses;
     Mailbox counts_box, group_box, list_box;
 };
@@ -115,7 +114,8 @@ __device__ __forceinline__ void sum_groups(const uint32_t* bins, uint32_t* group
     uint32_t sum = 0;
 #pragma unroll
     for (int i = 0; i < EACH / 4; ++i) {
-        const uint4 four = reinterpret_cast<const uint4*>(bins)[(threadIdx.x / THREADS * (EACH / 4) + i) * THREADS + threadIdx.x % THREADS];
+        const int at = (threadIdx.x / THREADS * (EACH / 4) + i) * THREADS + threadIdx.x % THREADS;
+        const uint4 four = reinterpret_cast<const uint4*>(bins)[at];
         sum += four.x + four.y + four.z + four.w;
     }
 #pragma unroll
@@ -205,7 +205,8 @@ __device__ __forceinline__ Crossing cross_together(Shared<CS>& s, uint32_t need,
 #pragma unroll
             for (int r = 0; r < CS; r += 2)
                 if (r + lane / 16 != rank) tell<GROUP>(bins, own, &s.group_box, r + lane / 16, lane);
-            for (int i = lane; i < GROUP / 4; i += 32) reinterpret_cast<uint4*>(own)[i] = reinterpret_cast<const uint4*>(bins)[i];
+            for (int i = lane; i < GROUP / 4; i += 32)
+                reinterpret_cast<uint4*>(own)[i] = reinterpret_cast<const uint4*>(bins)[i];
             __syncwarp();
             if (lane == 0) s.group_box.expect((CS - 1) * GROUP * 4);
             // While the others' bins are on their way:

@@ -49,17 +49,19 @@ struct Selection {
     __device__ __forceinline__ Selection(Shared<CS>& s, uint32_t* words, const Row& row, uint32_t rank)
         : s(s), words(words), part{row}, rank(rank) {}
 
-    // Deals a row of `length` entries out to the threads of the cluster.
+    // Deals a row of `length` entries out to the threads of the cluster. Warps get whole groups, as long as there are any:
+    // in a group that is only partly live each position has to be looked at.
     __device__ __forceinline__ void divide(int length) {
+        constexpr int GROUP_OF_EACH = WARPS * RowPart::GROUP_POSITIONS;
         const int warp = threadIdx.x / 32;
         end = part.row.head + length;
         share = (end + CS * 4 - 1) / (CS * 4) * 4;
-        stretch = (share + WARPS * 4 - 1) / (WARPS * 4) * 4;
+        part.groups = KEPT ? 1 : (share + GROUP_OF_EACH - 1) / GROUP_OF_EACH;
+        stretch = part.groups * RowPart::GROUP_POSITIONS;
         const int first = static_cast<int>(rank) * share + warp * stretch;
         part.at = first + static_cast<int>(threadIdx.x % 32) * 4;
         part.from = max(part.row.head, first);
         part.to = min(min(first + stretch, static_cast<int>(rank + 1) * share), end);
-        part.groups = (stretch + RowPart::GROUP_POSITIONS - 1) / RowPart::GROUP_POSITIONS;
     }
 
     // Reads the scores to be kept, of a row that may be as long as `longest`: the length itself may still be on its way.
@@ -78,10 +80,10 @@ struct Selection {
             divide(length);
         }
     }
-    // Positions of blocks of lower rank that hold no entry, but are counted as if they held the lowest key.
-    __device__ __forceinline__ uint32_t idle_before(int rank) const {
+    // Positions of blocks of a rank below `block` that hold no entry, but are counted as if they held the lowest key.
+    __device__ __forceinline__ uint32_t idle_before(int block) const {
         const int positions = NT * RowPart::KEYS * (KEPT ? 1 : part.groups);
-        return rank * positions - (max(min(rank * share, end), part.row.head) - part.row.head);
+        return block * positions - (max(min(block * share, end), part.row.head) - part.row.head);
     }
 
     __device__ __forceinline__ Counts& counts(uint32_t round) { return s.counts[round & 1][rank]; }
@@ -89,13 +91,15 @@ struct Selection {
         const uint4 zero = make_uint4(0, 0, 0, 0);
 #pragma unroll
         for (int i = 0; i < BINS / 4; i += NT) reinterpret_cast<uint4*>(s.bins)[i + threadIdx.x] = zero;
-        if (CS > 1 && !SUMMED && threadIdx.x < GROUPS / 4) reinterpret_cast<uint4*>(counts(round).groups)[threadIdx.x] = zero;
+        if (CS > 1 && !SUMMED && threadIdx.x < GROUPS / 4)
+            reinterpret_cast<uint4*>(counts(round).groups)[threadIdx.x] = zero;
         if (threadIdx.x == 0) counts(round).least = ALL, counts(round).most = 0;
     }
     // Clears what a selection counts in; a barrier must follow.
     __device__ __forceinline__ void clear(uint32_t round) {
         clear_bins(round);
-        if (LISTABLE > RANKED && threadIdx.x < PASSES * DIGIT / 4) reinterpret_cast<uint4*>(s.digits)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+        if (LISTABLE > RANKED && threadIdx.x < PASSES * DIGIT / 4)
+            reinterpret_cast<uint4*>(s.digits)[threadIdx.x] = make_uint4(0, 0, 0, 0);
         if (threadIdx.x == 0) s.list_size = s.ranked_size = s.above_before = 0;
     }
 
@@ -123,9 +127,8 @@ struct Selection {
         Range range = range_of_bin(c.entry);
         if (c.entry == 0) c.inside -= idle_before(CS), c.inside_before -= idle_before(rank);
 #pragma unroll 1
-        while (__builtin_expect(c.inside != need && c.inside > LISTABLE && range.least != range.most, 0)) {
+        while (__builtin_expect(c.inside != need && c.inside > LISTABLE && range.least != range.most, 0))
             c = cut(range, need, uses.rounds++);
-        }
         if (c.inside == need || range.least == range.most) {
             const Threshold threshold{range.least, c.inside == need ? ALL : need};
             if constexpr (!KEPT) {
@@ -145,17 +148,19 @@ struct Selection {
     }
 
     // Cuts a range by its next bits to the bin in which the need-th of its entries lies, or to one key where all have
-    // it. Sets need for the bin.
+    // it, and sets need for the bin. One block that keeps its keys looks first from where to where they reach.
     __device__ __forceinline__ Crossing cut(Range& range, uint32_t& need, uint32_t round) {
+        constexpr bool LOOKS = CS == 1 && KEPT;
         Counts& counted = counts(round);
         uint32_t least = ALL, most = 0;
         clear_bins(round);
         __syncthreads();
-        if constexpr (CS == 1 && KEPT) {  // a look at all keys first costs little, and tells the range within the range
+        if constexpr (LOOKS) {
             const uint32_t live = range.least ? ALL : part.live(part.at);
 #pragma unroll
             for (int i = 0; i < RowPart::KEYS; ++i)
-                if (range.has(part.keys[i]) && (live >> i & 1)) least = min(least, part.keys[i]), most = max(most, part.keys[i]);
+                if (range.has(part.keys[i]) && (live >> i & 1))
+                    least = min(least, part.keys[i]), most = max(most, part.keys[i]);
             least = __reduce_min_sync(ALL, least), most = __reduce_max_sync(ALL, most);
             if (threadIdx.x % 32 == 0) atomicMin(&counted.least, least), atomicMax(&counted.most, most);
             __syncthreads();
@@ -169,17 +174,17 @@ struct Selection {
 #pragma unroll
             for (int i = 0; i < RowPart::KEYS; ++i) {
                 if (!range.has(keys[i]) || !(live >> i & 1)) continue;
-                if constexpr (CS > 1 || !KEPT) least = min(least, keys[i]), most = max(most, keys[i]);
+                if constexpr (!LOOKS) least = min(least, keys[i]), most = max(most, keys[i]);
                 const uint32_t bin = keys[i] >> shift & (BINS - 1);
                 add_one(bins + 4 * bin);
                 if constexpr (CS > 1 && !SUMMED) atomicAdd(&counted.groups[bin / GROUP], 1u);
             }
         });
-        if constexpr (CS > 1 || !KEPT) {
+        if constexpr (!LOOKS) {
             least = __reduce_min_sync(ALL, least), most = __reduce_max_sync(ALL, most);
             if (threadIdx.x % 32 == 0) atomicMin(&counted.least, least), atomicMax(&counted.most, most);
         }
-        Crossing c = cross(need, round, CS > 1 || !KEPT);
+        const Crossing c = cross(need, round, !LOOKS);
         if (c.entry == ALL) {
             range = {c.above, c.above};
             return c;
@@ -196,25 +201,36 @@ struct Selection {
         });
     }
 
-    // V = 0: marks what is chosen where `tied_before` entries of blocks of lower rank have the threshold's key.
+    // V = 0: marks what is chosen where `tied_before` entries of blocks of lower rank have the threshold's key. Ties are
+    // counted before any is chosen: the row is read twice, unless shared memory holds the ties' marks too.
     __device__ __forceinline__ void mark_ties(const Threshold& threshold, uint32_t tied_before) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        uint32_t* marked_ties = words + NT * part.groups;
+        const bool kept = shared_address(marked_ties + NT * part.groups) - shared_address(&s) <= dynamic_shared_bytes();
         uint32_t own = 0;
-        part.each_group([&](const uint32_t* keys, int start, int) { own += __popc(tied(keys, threshold.key, start)); });
+        part.each_group([&](const uint32_t* keys, int start, int group) {
+            const uint32_t ties = tied(keys, threshold.key, start);
+            own += __popc(ties);
+            if (kept) words[word_of(group)] = part.marked_above(keys, threshold.key), marked_ties[word_of(group)] = ties;
+        });
         own = __reduce_add_sync(ALL, own);
         if (lane == 0) s.ties_of_warp[warp] = own;
         __syncthreads();
         uint32_t before = __reduce_add_sync(ALL, lane < warp ? s.ties_of_warp[lane] : 0) + tied_before;
-        part.each_group([&](const uint32_t* keys, int start, int group) {
-            const uint32_t ties = tied(keys, threshold.key, start);
-            uint32_t chosen = part.marked_above(keys, threshold.key);
+        auto choose = [&](uint32_t above, uint32_t ties, int group) {
             if (before < threshold.ties && __any_sync(ALL, ties != 0)) {
                 const Places<RowPart::VECTORS> places(ties);
-                chosen |= places.first(ties, threshold.ties - before);
+                above |= places.first(ties, threshold.ties - before);
                 before += places.total();
             }
-            words[word_of(group)] = chosen;
-        });
+            words[word_of(group)] = above;
+        };
+        if (kept)
+            for (int g = 0; g < part.groups; ++g) choose(words[word_of(g)], marked_ties[word_of(g)], g);
+        else
+            part.each_group([&](const uint32_t* keys, int start, int group) {
+                choose(part.marked_above(keys, threshold.key), tied(keys, threshold.key, start), group);
+            });
     }
 
     // The bits of entries with this key.
@@ -287,46 +303,37 @@ struct Selection {
     __device__ __forceinline__ void emit_kept(const Found& found, int* out, Column column) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const Threshold t = found.threshold;
-        uint32_t chosen = part.marked_from(part.keys, t.key, part.at), ties = 0;
+        uint32_t chosen = part.marked_from(part.keys, t.key, part.at);
+        Before before;
         if (__builtin_expect(t.ties == ALL, 1)) {
-            uint32_t base;
-            if (found.listed) {
-                const Before listed = listed_before(found, part.index(part.from), lane < warp ? s.of_warp[lane] : 0);
-                base = listed.above + listed.tied;
-            } else {
-                const uint32_t total = __reduce_add_sync(ALL, __popc(chosen));
-                if (lane == 0) s.of_warp[warp] = total;
-                __syncthreads();
-                base = __reduce_add_sync(ALL, lane < warp ? s.of_warp[lane] : 0) + found.tied_before;
-            }
-            if (CS > 1) base += s.above_before;
-            const Places<V> places(chosen);
-            places.write(out + base, chosen, part.index(part.at), column);
-            return;
-        }
-        ties = tied(part.keys, t.key, part.at), chosen &= ~ties;
-        uint32_t base, tied_before = found.tied_before;
-        if (found.listed) {  // entries above the crossing bin are counted in of_warp already
-            const Before listed = listed_before(found, part.index(part.from), lane < warp ? s.of_warp[lane] : 0);
-            base = listed.above, tied_before = listed.tied;
+            before = chosen_before(found, chosen, lane, warp);
         } else {
-            const uint32_t total = __reduce_add_sync(ALL, __popc(chosen));
-            if (lane == 0) s.of_warp[warp] = total;
-            if (t.ties != ALL) {
-                const uint32_t total_tied = __reduce_add_sync(ALL, __popc(ties));
-                if (lane == 0) s.ties_of_warp[warp] = total_tied;
+            const uint32_t ties = tied(part.keys, t.key, part.at);
+            chosen &= ~ties;
+            if (!found.listed) {
+                const uint32_t own = __reduce_add_sync(ALL, __popc(ties));
+                if (lane == 0) s.ties_of_warp[warp] = own;
             }
-            __syncthreads();
-            base = __reduce_add_sync(ALL, lane < warp ? s.of_warp[lane] : 0);
-            if (t.ties != ALL) tied_before += __reduce_add_sync(ALL, lane < warp ? s.ties_of_warp[lane] : 0);
+            before = chosen_before(found, chosen, lane, warp);
+            if (!found.listed) before.tied += __reduce_add_sync(ALL, lane < warp ? s.ties_of_warp[lane] : 0);
+            if (before.tied < t.ties) {
+                const Places<V> of_ties(ties);
+                chosen |= of_ties.first(ties, t.ties - before.tied);
+            }
         }
-        base += min(tied_before, t.ties) + (CS > 1 ? s.above_before : 0);
-        if (__builtin_expect(t.ties != ALL, 0) && tied_before < t.ties) {
-            const Places<V> of_ties(ties);
-            chosen |= of_ties.first(ties, t.ties - tied_before);
-        }
+        const uint32_t base = before.above + min(before.tied, t.ties) + (CS > 1 ? s.above_before : 0);
         const Places<V> places(chosen);
         places.write(out + base, chosen, part.index(part.at), column);
+    }
+
+    // Before this warp, but for what lies above the crossing bin in blocks of lower rank, and, without a list, for ties
+    // in this block's lower warps. With a list, of_warp counts what lies above the bin already.
+    __device__ __forceinline__ Before chosen_before(const Found& found, uint32_t chosen, int lane, int warp) {
+        if (found.listed) return listed_before(found, part.index(part.from), lane < warp ? s.of_warp[lane] : 0);
+        const uint32_t own = __reduce_add_sync(ALL, __popc(chosen));
+        if (lane == 0) s.of_warp[warp] = own;
+        __syncthreads();
+        return {__reduce_add_sync(ALL, lane < warp ? s.of_warp[lane] : 0), found.tied_before};
     }
 
     template <class Column>
@@ -362,8 +369,9 @@ struct Selection {
             const uint64_t entry = s.listed[found.listed_at + i];
             if (key_in(entry) < found.threshold.key) continue;
             const int in_block = static_cast<int>(index_in(entry)) + part.row.head - static_cast<int>(rank) * share;
-            const int in_warp = in_block % stretch, in_group = in_warp % 1024;
-            const int word = (in_block / stretch * part.groups + in_warp / 1024) * 32 + in_group % 128 / 4;
+            const int in_warp = in_block % stretch, group = in_warp / RowPart::GROUP_POSITIONS;
+            const int in_group = in_warp % RowPart::GROUP_POSITIONS;
+            const int word = (in_block / stretch * part.groups + group) * 32 + in_group % 128 / 4;
             atomicOr(&words[word], 1u << (in_group / 128 * 4 + in_group % 4));
         }
     }
