@@ -28,7 +28,7 @@ note: .venv/.core ## build, check and read Part 5 (another one: make note PART=p
 test: .venv/.test ## run the linters, the layer contract and the tests
 	$(BIN)/ruff check
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 engine: .venv/.engine ## install the embedded engine too, with torch and its weights, so that its tests run
 	$(BIN)/python -P -m campaign.engine.weights
@@ -57,7 +57,7 @@ clean: ## remove whatever the other targets made, .venv too
 	rm -rf .venv build dist src/*.egg-info .pytest_cache .hypothesis .ruff_cache .import_linter_cache
 	find analysis engine kernels notes tests -name __pycache__ -prune -exec rm -rf {} +
 
-# The stamps name what is installed. The test environment holds the core one, so it sets both.
+# The stamps name what is installed. The others hold the core one, and the engine's that of its tests.
 .venv/.core: $(MADE_FROM)
 	@$(call set_up,.)
 	@touch $@
@@ -67,8 +67,8 @@ clean: ## remove whatever the other targets made, .venv too
 	@touch .venv/.core $@
 
 .venv/.engine: $(MADE_FROM)
-	@$(call set_up,.[engine])
-	@touch .venv/.core $@
+	@$(call set_up,.[engine,test])
+	@touch .venv/.core .venv/.test $@
 
 # Shell text that sets $python, or stops and says what is missing.
 define find_python

@@ -383,13 +383,12 @@ def _failed(part: Part, reports: Sequence[Report]) -> bool:
 
 def _prove(parts: Sequence[Part], form: str, jobs: int | None, sample: int | None, seed: int) -> int:
     """The exit code of the self-test of each part, which is shown."""
-    from campaign.notes.selftest import selftest
+    from campaign.notes.selftest import selftests
 
     passed = bool(parts)
-    for part in parts:
-        result = selftest(part, sample=sample, seed=seed, jobs=jobs)
+    for result in selftests(parts, sample=sample, seed=seed, jobs=jobs):
         passed &= result.passed
-        shown = json.dumps(result.to_json(), ensure_ascii=False) if form == "json" else f"\n{part.name}\n{result}"
+        shown = json.dumps(result.to_json(), ensure_ascii=False) if form == "json" else f"\n{result.part}\n{result}"
         click.echo(shown, err=form in ("sarif", "junit"))
     return OK if passed else FINDINGS
 

@@ -311,7 +311,8 @@ class Cells:
 class Search:
     """Changes of the data under which a claim is no longer what it is, one after the other.
 
-    `first` are changes that turned other claims, and are tried first; after `seconds` the search ends.
+    `first` are changes that turned other claims, and are tried first; after `seconds` the search ends. Asked for more
+    it goes on: with what `first` has won since, then where it had stopped.
     """
 
     def __init__(self, sources: Sources, expression: str, first: Sequence[tuple[Cells, ...]], seconds: float) -> None:
@@ -325,25 +326,32 @@ class Search:
         self.holds = claim_holds(expression, sources.readings)
         if self._holds(()) is not self.holds:
             self.plan = sources.plan  # more hangs together than its ids tell
+        self._known = 0
+        self._further = changes(sources, self.words)
+        self._lost: list[tuple[Cells, ...]] = []
 
     def __iter__(self) -> Iterator[tuple[Cells, ...]]:
         until = time.monotonic() + self.seconds
-        lost: list[tuple[Cells, ...]] = []
-        around = (self._the_other_way(change) for change in self.first)
-        for change in chain(self.first, around, changes(self.sources, self.words)):
-            if time.monotonic() > until:
-                break
+        first = self.first[self._known :]
+        self._known += len(first)
+        for change in chain(first, map(self._the_other_way, first), self._further):
             self.tried += 1
             holds = self._holds(change)
             if holds is None:
-                lost.append(change)
+                self._lost.append(change)
             elif holds is not self.holds:
                 yield change
             if self.tried >= PATIENCE:
                 # what can only be there or gone: data under which a reading of it is gone
-                yield from lost
-                lost = []
-        yield from lost
+                yield from self._taken()
+            if time.monotonic() > until:
+                break
+        yield from self._taken()
+
+    def _taken(self) -> list[tuple[Cells, ...]]:
+        """The changes under which a reading of the claim is gone, each once."""
+        lost, self._lost = self._lost, []
+        return lost
 
     def _the_other_way(self, change: tuple[Cells, ...]) -> tuple[Cells, ...]:
         """The change with what it scaled up scaled down by as much; nothing where it scaled nothing."""

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from campaign.analysis.readings import Reading
 from campaign.analysis.rounding import Printed
@@ -72,7 +73,13 @@ def printed_number(text: str, reading: Reading, decimal: str = ".") -> Printed |
     exact = word is not None or isinstance(reading.value, int)
     if decimal == ",":
         text = text.translate(COMMA)
-    return Printed.read(text if word is None else str(word), exact=exact)
+    return _printed(text if word is None else str(word), exact)
+
+
+@lru_cache(maxsize=2**14)
+def _printed(text: str, exact: bool) -> Printed | None:
+    """The same for a text in digits; a table's numbers are asked for by many readings."""
+    return Printed.read(text, exact=exact)
 
 
 def _by_line(ledger: Ledger) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:

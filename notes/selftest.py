@@ -5,6 +5,7 @@ stamped anew, and is checked by the real command. So only the binding of each pl
 """
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -388,11 +390,12 @@ class _Worker:
                 outcomes += [self._text(job) for job in texts]
         outcomes += [self._file(job) for job in jobs if isinstance(job, _File)]
         claims = [job for job in jobs if isinstance(job, _Claim)]
+        searches = [(job, Search(self.scratch.sources, job.expression, self.turns, 0)) for job in claims]
         for seconds in SEARCH_SECONDS:
-            tried = [(job, self._claim(job, seconds)) for job in claims]
-            outcomes += [outcome for _, outcome in tried if not outcome.unturned]
-            claims = [job for job, outcome in tried if outcome.unturned]
-        return outcomes + [outcome for _, outcome in tried if outcome.unturned]
+            tried = [(job, search, self._claim(job, search, seconds)) for job, search in searches]
+            outcomes += [outcome for *_, outcome in tried if not outcome.unturned]
+            searches = [(job, search) for job, search, outcome in tried if outcome.unturned]
+        return outcomes + [outcome for *_, outcome in tried if outcome.unturned]
 
     def _answers(self, told: str, real: bool) -> tuple[Answer, str]:
         """The command's answer, and what differs where it is also asked in a process of its own."""
@@ -436,9 +439,9 @@ class _Worker:
             return _Outcome(mutant.kind, found=True, located=located, real=job.real, differs=differs)
         return _Outcome(mutant.kind, missed=_with_crash(missed, answer), real=job.real, differs=differs)
 
-    def _claim(self, job: _Claim, seconds: float) -> _Outcome:
+    def _claim(self, job: _Claim, search: Search, seconds: float) -> _Outcome:
         scratch = self.scratch
-        search = Search(scratch.sources, job.expression, self.turns, seconds)
+        search.seconds = seconds
         for change in search:
             with scratch.files({**data_mutants.changed_files(scratch.sources, change), **self._readings()}):
                 try:
@@ -475,17 +478,16 @@ def _at(finding: tuple[Any, ...], place: tuple[int, int, int]) -> bool:
     return line == place[0] and place[1] <= column <= place[1] + place[2]
 
 
-_worker: _Worker | None = None
+_workers: dict[str, _Worker] = {}
+"""In a process of a pool: the worker of each part that it has tried mutants of."""
 
 
-def _start(campaign: Path, name: str, folder: Path) -> None:
-    global _worker
-    _worker = _Worker(campaign, name, folder)
-
-
-def _try(jobs: Sequence[_Job]) -> list[_Outcome]:
-    assert _worker is not None, "the pool starts its workers"
-    return _worker.try_all(jobs)
+def _try(campaign: Path, name: str, folder: Path, jobs: Sequence[_Job]) -> tuple[list[_Outcome], Answer]:
+    """What became of each, and what the command says of the untouched part."""
+    if name not in _workers:
+        _workers[name] = _Worker(campaign, name, folder)
+        gc.freeze()  # what is loaded now stays: a collection in each of thousands of checks need not look through it
+    return _workers[name].try_all(jobs), _workers[name].scratch.before
 
 
 # The whole
@@ -497,12 +499,46 @@ def selftest(part: Part, *, sample: int | None = None, seed: int = 0, jobs: int 
     With `sample` at most so many mutants of each class are tried, drawn with `seed`, but all of WHOLE. `jobs`
     processes share the work: as many as there are cores, where it is None; with 1 this one does it.
     """
-    sources = load(part)
-    post, ledger, _ = read_kept(part)
-    chosen = random.Random(seed)
-    work = list(_work(part, sources, post, ledger, sample, seed, chosen))
-    with tempfile.TemporaryDirectory(prefix="notes-selftest-") as folder:
-        outcomes, before = _outcomes(part, work, Path(folder), jobs or os.cpu_count() or 1)
+    [result] = selftests([part], sample=sample, seed=seed, jobs=jobs)
+    return result
+
+
+def selftests(
+    parts: Sequence[Part], *, sample: int | None = None, seed: int = 0, jobs: int | None = None
+) -> Iterator[SelfTest]:
+    """The self-test of each part, in the order asked for; the processes go on with the next one meanwhile."""
+    jobs = jobs or os.cpu_count() or 1
+    with ExitStack() as after:
+        folder = Path(after.enter_context(tempfile.TemporaryDirectory(prefix="notes-selftest-")))
+        if jobs == 1:
+            for part in parts:
+                worker = _Worker(part.campaign.root, part.name, folder)
+                outcomes = worker.try_all(list(_work(part, sample, seed)))
+                yield _result(part, outcomes, worker.scratch.before, sample)
+            return
+        pool = after.enter_context(ProcessPoolExecutor(jobs, get_context("spawn")))
+        after.callback(pool.shutdown, wait=False, cancel_futures=True)  # where one fails the others need not end
+        running: list[tuple[Part, list[Future[tuple[list[_Outcome], Answer]]]]] = []
+        for part in parts:
+            lots = _lots(list(_work(part, sample, seed)), jobs)
+            running.append((part, [pool.submit(_try, part.campaign.root, part.name, folder, lot) for lot in lots]))
+        for part, lots_of_part in running:
+            done = [lot.result() for lot in lots_of_part]
+            yield _result(part, [one for outcomes, _ in done for one in outcomes], done[0][1], sample)
+
+
+def _lots(work: Sequence[_Job], jobs: int) -> list[list[_Job]]:
+    """The work in lots for `jobs` processes, at least one, those first that take long."""
+    claims = [job for job in work if isinstance(job, _Claim)]
+    texts = [job for job in work if isinstance(job, _Text)]
+    # Claims in a few lots, since data that turned one often turn the next.
+    lots: list[list[_Job]] = [list(claims[i::jobs]) for i in range(min(jobs, len(claims)))]
+    lots += [[job] for job in work if isinstance(job, _File)]
+    lots += [list(texts[i : i + 32]) for i in range(0, len(texts), 32)]
+    return lots or [[]]
+
+
+def _result(part: Part, outcomes: Sequence[_Outcome], before: Answer, sample: int | None) -> SelfTest:
     changes = {name: one.changes for name, one in mutants.CLASSES.items()} | data_mutants.kinds()
     changes[CLAIMS] = "data that make each claim false, with readings.json made anew from them"
     return SelfTest(
@@ -514,23 +550,6 @@ def selftest(part: Part, *, sample: int | None = None, seed: int = 0, jobs: int 
         tuple(one.differs for one in outcomes if one.differs),
         sample is not None,
     )
-
-
-def _outcomes(part: Part, work: list[_Job], folder: Path, jobs: int) -> tuple[list[_Outcome], Answer]:
-    root = part.campaign.root
-    if jobs == 1:
-        worker = _Worker(root, part.name, folder)
-        return worker.try_all(work), worker.scratch.before
-    claims = [job for job in work if isinstance(job, _Claim)]
-    files = [[job] for job in work if isinstance(job, _File)]
-    texts = [job for job in work if isinstance(job, _Text)]
-    # Long ones first; claims in a few lots, since data that turned one often turn the next.
-    lots: list[list[_Job]] = [list(claims[i::jobs]) for i in range(min(jobs, len(claims)))]
-    lots += files
-    lots += [list(texts[i : i + 32]) for i in range(0, len(texts), 32)]
-    before = Scratch(root, part.name, folder).before
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _start, (root, part.name, folder)) as pool:
-        return [one for lot in pool.map(_try, lots) for one in lot], before
 
 
 def _tallies(outcomes: Iterable[_Outcome], changes: Mapping[str, str]) -> Iterator[Tally]:
@@ -552,9 +571,11 @@ def _tallies(outcomes: Iterable[_Outcome], changes: Mapping[str, str]) -> Iterat
             )
 
 
-def _work(
-    part: Part, sources: Sources, post: Post, ledger: Ledger, sample: int | None, seed: int, chosen: random.Random
-) -> Iterator[_Job]:
+def _work(part: Part, sample: int | None, seed: int) -> Iterator[_Job]:
+    """All that is tried of a part."""
+    sources = load(part)
+    post, ledger, _ = read_kept(part)
+    chosen = random.Random(seed)
     published = published_text(part, sources, post, ledger)
 
     def drawn(kind: str, found: list[Any], job: Callable[[Any, bool], _Job]) -> Iterator[_Job]:

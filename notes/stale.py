@@ -50,13 +50,16 @@ def stale_readings(part: Part, sources: Sources, repository: History) -> Iterato
     mend = _as_published(part, repository) if published else f"notes build {part.name}"
     if not part.readings.is_file():
         raise CannotTell(f"{shown}: there is no such file; expected the readings as built. Run `{mend}`.")
+    computed = readings_json(sources)
+    if part.readings.read_bytes() == computed.encode():
+        return
     try:
         found = json.loads(part.readings.read_bytes())
         kept, files = {r["id"]: r for r in found["readings"]}, dict(found["data"].items())
     except (AttributeError, ValueError, KeyError, TypeError):
         yield Finding("stale", shown, 1, 1, "not a readings.json", "what notes build writes", "", mend)
         return
-    wanted = json.loads(readings_json(sources))
+    wanted = json.loads(computed)
     later = sources.data.records if published else frozenset()  # a publication from before raw records had hashes
     unknown = [name for name in wanted["data"] if name not in files and name not in later]
     if unknown:
@@ -140,7 +143,10 @@ def _same(found: object, wanted: object) -> bool:
 
 def stale_plots(part: Part, sources: Sources, ledger: Ledger) -> Iterator[Finding]:
     """Plots that are missing, were edited, or were drawn from other points."""
-    for plot in plotting.plots_of(sources.plan, part, sources.data, sources.readings):
+    memo = sources.readings.memo
+    if "plots" not in memo:
+        memo["plots"] = plotting.plots_of(sources.plan, part, sources.data, sources.readings)
+    for plot in memo["plots"]:
         path = part.plots / f"{plot.name}.svg"
         shown, mend = part.show(path), f"notes build {part.name}"
         found = path.read_bytes() if path.is_file() else b""

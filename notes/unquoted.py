@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from campaign.analysis.errors import ReadingError
 from campaign.analysis.expressions import parse
@@ -107,6 +108,7 @@ def _is_used(name: str, used: set[str]) -> bool:
     return name in used or any(_fits(word, name) for word in used if "{" in name or "*" in word or word.endswith("."))
 
 
+@lru_cache(maxsize=2**16)
 def _fits(word: str, name: str) -> bool:
     """Whether a used id or pattern can mean the declaration `name`; what ends with a dot is the head of an id."""
     steps, said = _filled(name).split("."), word.split(".")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.campaigns import PLAN, TriedCampaign, built_campaign, empty_campaign, findings, rows_csv
 
+from campaign.notes import data_mutants, mutants
 from campaign.notes.findings import FORMATS
 
 ROWS, DRAWS, TASKS = "data/rows.csv", "data/draws.csv", "data/tasks.csv"
@@ -310,9 +311,12 @@ def test_chain_that_cannot_be_read_is_in_every_format(two):
         assert "chain" in shown and "part-2" in shown, form
 
 
-def test_self_test_leaves_a_document_whole(campaign):
+def test_self_test_leaves_a_document_whole(campaign, monkeypatch):
     """What a self-test prints stands outside of a document."""
-    shown = campaign.notes("check", "1", "--format", "sarif", "--selftest", "--sample", "1", exit=None)
+    monkeypatch.setattr(mutants, "CLASSES", {"sign": mutants.CLASSES["sign"]})
+    monkeypatch.setattr(data_mutants, "kinds", dict)
+    monkeypatch.setattr(data_mutants.Search, "__iter__", lambda search: iter(()))
+    shown = campaign.notes(*"check 1 --format sarif --selftest --sample 1 --jobs 1".split(), exit=None)
     assert json.loads(shown.stdout)["version"] == "2.1.0" and "part-1" in shown.stderr
 
 

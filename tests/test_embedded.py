@@ -8,19 +8,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from importlib.util import find_spec
 
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engines import need_engine, reader_of, start
 
 from campaign.engine import weights
 from campaign.engine.contract import Generation, Message, Request, RequestError, Settings, SettingsError
 from campaign.engine.sampling import Sampler, noise
-
-HEAVY = ("gguf", "llguidance", "tokenizers", "torch")
 
 CODE = """def area(width, height):
     return width * height
@@ -44,7 +42,7 @@ PROMPTS = (
 )
 GREEDY = 1 + len(PROMPTS)
 """Requests of a run that are greedy: a tool call and all prompts; as many seeded ones follow."""
-TOKENS = 24
+TOKENS = 16
 SEEDED = 0.8
 """Temperature of the seeded runs."""
 
@@ -65,23 +63,6 @@ CALL_REQUEST = Request([Message("user", "Read the first 10 lines of notes.txt wi
 def asked(text: str, max_tokens: int = TOKENS, **keys: object) -> Request:
     """A request of one user message."""
     return Request([Message("user", text)], max_tokens, **keys)
-
-
-def need_engine() -> None:
-    """Nothing; skips the test where the model cannot be run."""
-    if missing := [name for name in HEAVY if find_spec(name) is None]:
-        pytest.skip(f"the embedded engine needs {', '.join(missing)}: install the extra `engine`")
-    if weights.find() is None:
-        command = 'python -c "from campaign.engine import weights; weights.ensure()"'
-        pytest.skip(f"no weights in {weights.cache_folder()}: fetch them with {command}")
-
-
-def start(**settings: object):
-    """A started engine; one thread, so that a busy machine does not make two threads wait for each other."""
-    need_engine()
-    from campaign.engine.embedded import EmbeddedEngine
-
-    return EmbeddedEngine(Settings(**{"threads": 1} | settings))
 
 
 @dataclass(frozen=True)
@@ -354,14 +335,13 @@ def test_special_token_spelt_in_a_message_is_text(tokenizer):
 @pytest.mark.parametrize("system", [False, True])
 def test_prompt_is_what_the_models_own_template_makes(tokenizer, system):
     """The tokens of a conversation are those of the text that the template in the GGUF file renders."""
-    from gguf import GGUFReader
     from jinja2 import Environment
     from tokenizers import Tokenizer
 
     messages = [Message("user", "Hi 42!"), Message("assistant", "Hello."), Message("tool", "{}"), Message("user", "ä")]
     if system:
         messages.insert(0, Message("system", "Be brief."))
-    template = GGUFReader(weights.find().file).get_field("tokenizer.chat_template").contents()
+    template = reader_of(weights.find().file).get_field("tokenizer.chat_template").contents()
     turns = [{"role": message.role, "content": message.content} for message in messages]
     text = Environment().from_string(template).render(messages=turns, add_generation_prompt=True)
     whole = Tokenizer.from_str(tokenizer.to_json())
@@ -373,11 +353,9 @@ def test_prompt_is_what_the_models_own_template_makes(tokenizer, system):
 def chat_tokenizer():
     """A tokenizer without a model."""
     need_engine()
-    from gguf import GGUFReader
-
     from campaign.engine.tokenizer import ChatTokenizer
 
-    return ChatTokenizer(GGUFReader(weights.find().file))
+    return ChatTokenizer(reader_of(weights.find().file))
 
 
 # ---- schemas
@@ -463,11 +441,12 @@ def test_prompt_longer_than_the_context_is_refused(engine):
         engine.generate(asked("word " * 2100))
 
 
-def test_end_of_the_context_ends_the_generation(engine):
+def test_end_of_the_context_ends_the_generation(engine, monkeypatch):
     """A generation that reaches the end of the context stops there, with finish length."""
-    words = "echo " * (2048 - len(engine._tokenizer.prompt([Message("user", "")])) - 8)
+    monkeypatch.setattr(engine, "settings", replace(engine.settings, context=256))
+    words = "echo " * (256 - len(engine._tokenizer.prompt([Message("user", "")])) - 8)
     found = engine.generate(asked(words, 100))
-    assert found.finish == "length" and found.prompt_tokens + len(found.tokens) == 2048
+    assert found.finish == "length" and found.prompt_tokens + len(found.tokens) == 256
 
 
 def test_request_for_no_token_is_refused(engine):

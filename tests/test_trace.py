@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
+from tests.engines import start
 
-from campaign.engine import weights
 from campaign.engine.benchmark.task import QA, READER, Task, Turn, answer_schema
-from campaign.engine.contract import Message, Request, Settings
+from campaign.engine.contract import Message, Request
 from campaign.engine.grading import answer_holds
 
 torch = pytest.importorskip("torch", reason="the embedded engine needs torch: run `make engine`")
@@ -24,8 +24,8 @@ from torch.overrides import TorchFunctionMode  # noqa: E402
 CODE = "def area(width, height):\n    return width * height\n"
 CALL = answer_schema(name="string", count="integer")
 REQUESTS = {
-    "greedy": Request([Message("user", f"Repeat this code:\n{CODE}")], 24),
-    "seeded": Request([Message("user", f"Repeat this code:\n{CODE}")], 24, temperature=0.8, seed=3),
+    "greedy": Request([Message("user", f"Repeat this code:\n{CODE}")], 16),
+    "seeded": Request([Message("user", f"Repeat this code:\n{CODE}")], 16, temperature=0.8, seed=3),
     "under a schema": Request([Message("user", "Which fruit, and how many? Say apples and 12.")], 40, schema=CALL),
 }
 
@@ -70,19 +70,10 @@ class Recorder(TorchFunctionMode):
         return [one for one in self.passes if one.choices]
 
 
-def start(drafter: str):
-    if weights.find() is None:
-        pytest.skip(f"no weights in {weights.cache_folder()}: run `make engine`")
-    pytest.importorskip("gguf", reason="the embedded engine needs gguf: run `make engine`")
-    from campaign.engine.embedded import EmbeddedEngine
-
-    return EmbeddedEngine(Settings(drafter=drafter, draft_tokens=2, threads=1))
-
-
 @pytest.fixture(scope="module", params=["none", "index"])
 def traced(request):
     """By the name of a request: what the engine returned, and what the recorder saw; each from an empty cache."""
-    engine = start(request.param)
+    engine = start(drafter=request.param, draft_tokens=2)
     found = {}
     for name, asked in REQUESTS.items():
         engine._kept.clear()
@@ -187,7 +178,7 @@ def measured(tmp_path_factory):
     recorders = []
 
     def started(settings):
-        engine = start(settings.drafter)
+        engine = start(drafter=settings.drafter, draft_tokens=2)
         recorders.append(Recorder(engine._model._embedding))
         recorders[-1].__enter__()
         stop = engine.stop
@@ -236,7 +227,7 @@ def test_kept_draws_are_sums_of_the_steps(measured):
 def test_kept_tokens_are_those_of_the_transcript(measured):
     """A row's file holds the steps of each turn, and their tokens are as many as the texts of the turns have."""
     data, _ = measured
-    engine = start("none")
+    engine = start(drafter="none", draft_tokens=2)
     for path in sorted((data / "rows").iterdir()):
         for task in json.loads(path.read_text())["tasks"]:
             said = [message["content"] for message in task["transcript"] if message["role"] == "assistant"]
