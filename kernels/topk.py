@@ -174,7 +174,8 @@ def _run(scores: Any, lengths: Any, indices: Any, order: Order, stream: int | No
 def _fitting(device: Device, shape: Shape, shared_bytes: int, helpful_bytes: int) -> int:
     """`shared_bytes`, with `helpful_bytes` more where a block of this device has them.
 
-    Raises ValueError where it has not even the first. A second set of marks saves a pass over a row with ties (select.cuh, mark_ties).
+    A second set of marks saves a pass over a row with ties (select.cuh, mark_ties). Raises ValueError where a block has
+    not even the first.
     """
     if shared_bytes + helpful_bytes <= device.shared_bytes:
         return shared_bytes + helpful_bytes
