@@ -78,13 +78,6 @@ class Words:
         self.values[place] = values
         self.uses[place] = use
 
-    def keep(self, at: int, values: np.ndarray, next_use: int) -> None:
-        """Writes what only this block reads; nothing that was pushed here for the next use may be lost."""
-        place = slice(at, at + len(values))
-        assert len(self.uses[place]) == len(values), f"place {at + len(values)} of an array of {len(self.uses)}"
-        assert (self.uses[place] < next_use).all(), f"a word that was pushed for use {next_use} was overwritten"
-        self.values[place] = values
-
     def read(self, at: int, length: int, use: int) -> np.ndarray:
         """`length` words from place `at` on, all of them written in this use."""
         place = slice(at, at + length)
@@ -154,9 +147,9 @@ class Cluster:
             if self.in_flight and self.random.random() < haste:
                 self._deliver()
                 continue
-            order = self.random.sample(list(going), len(going))
-            block = next((block for block in order if waits[block]()), None)
-            if block is not None:
+            ready = [block for block in going if waits[block]()]
+            if ready:
+                block = self.random.choice(ready)
                 try:
                     waits[block] = next(going[block])
                 except StopIteration:
@@ -169,7 +162,7 @@ class Cluster:
 
     def _deliver(self) -> None:
         """Lets one push arrive, any of those on their way."""
-        at = self.random.randrange(len(self.in_flight))
+        at = int(self.random.random() * len(self.in_flight))
         self.in_flight[at], self.in_flight[-1] = self.in_flight[-1], self.in_flight[at]
         block, words, box, place, values, use = self.in_flight.pop()
         assert block.opened, f"a push to block {block.rank} before it opened its mailboxes"

@@ -22,6 +22,8 @@ ONE = 0x3F80_0000
 SMALLEST_NORMAL = 0x0080_0000
 ZERO_BAND = (0, 1, SMALLEST_NORMAL - 1, SMALLEST_NORMAL)
 """Zero, the smallest and the largest subnormal, the smallest normal; each comes with either sign."""
+INNER_EDGE, OUTER_EDGE = 0x3800_0000, 0x47FC_0000
+"""2^-15 and 129,024: the bins of the kernels' first histogram are narrow between them, and wide beyond."""
 
 
 def _input_class(make: InputClass) -> InputClass:
@@ -173,6 +175,12 @@ def all_largest_nan(rng: np.random.Generator, rows: int, length: int) -> np.ndar
 
 
 @_input_class
+def lowest_keys(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
+    """The -NaN of largest payload everywhere, or in every other row at half of the entries: no key is lower."""
+    return _from_bits(0xFFFF_FFFF - rng.integers(0, 2, (rows, length)) * (np.arange(rows)[:, None] % 2))
+
+
+@_input_class
 def any_bits(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
     """Every bit pattern equally likely."""
     return _from_bits(rng.integers(0, 2**32, (rows, length)))
@@ -257,6 +265,23 @@ def bfloat16_values(rng: np.random.Generator, rows: int, length: int) -> np.ndar
 def fp8_values(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
     """Normal scores cut to three bits of mantissa, as fp8 (e4m3) holds."""
     return _from_bits(_bits(normal(rng, rows, length)) & 0xFFF0_0000)
+
+
+@_input_class
+def bin_edges(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
+    """Scores around an edge of the first histogram's widest bins, some far above it, and the rest far below."""
+    negative, inner = rng.random((2, rows, 1)) < 0.5
+    shares = length ** np.sort(rng.random((rows, 3)), axis=1)  # so that a k of any size may fall near the edge
+    rank = _shuffled_ranks(rng, rows, length)
+    step = rng.integers(0, 1 << 18, (rows, length)) >> rng.integers(0, 2, (rows, length)) * rng.integers(
+        0, 16, (rows, 1)
+    )
+    edge = np.where(inner, INNER_EDGE, OUTER_EDGE)
+    outward = (rank < shares[:, 1:2]) != negative
+    near = edge + np.where(outward, step, -step)
+    farther, nearer = np.where(inner, edge + (1 << 25), POSITIVE_INFINITY), np.where(inner, 0, edge - (1 << 25))
+    is_far = (rank < shares[:, :1]) | (rank >= shares[:, 2:])
+    return _from_bits(np.where(is_far, np.where(outward, farther, nearer), near) + SIGN * negative)
 
 
 @_input_class

@@ -7,7 +7,6 @@ import numpy as np
 from campaign.kernels.emulated_cluster import Block, Program
 from campaign.kernels.emulation import (
     KERNEL_SIZES,
-    KEY_BITS,
     UNWRITTEN,
     VECTOR,
     Selection,
@@ -92,7 +91,7 @@ class _Row:
             column = blocks[position // BLOCK] * BLOCK + position % BLOCK
             selection = Selection(block, key_of(self.bits[column], self.order), gathered, 0, self.shape, self.sizes)
             found = yield from selection.find(len(out))
-            if found.threshold >> KEY_BITS > KEY_OF_NEGATIVE_INFINITY:
+            if found.threshold.key > KEY_OF_NEGATIVE_INFINITY:
                 for place, index in selection.chosen(found):
                     write(out, place, column[index])
                 return

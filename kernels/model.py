@@ -26,8 +26,8 @@ RESIDENT = {1: 132, 8: 15, 16: 7}
 """Clusters that an H200 holds at once, one block a multiprocessor: MEASURED_ALONE. Others are not modelled."""
 HELD_OUT = 1_024
 """Cells of this k are not fitted: they show what the refit says of calls that it has not seen."""
-TWO_A_MULTIPROCESSOR = {"c8_t512_v1", "c8_t512_v2"}
-"""Shapes with blocks of 512 threads and at most 64 registers a thread: a multiprocessor holds two of them."""
+THREADS_A_MULTIPROCESSOR = 1_024
+"""With 64 registers each, to which kernel.cuh holds the compiler: so two blocks of 512 threads."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Call:
     @property
     def resident(self) -> int:
         """Rows that are worked on at once."""
-        return RESIDENT[self.shape.cluster] * (2 if str(self.shape) in TWO_A_MULTIPROCESSOR else 1)
+        return RESIDENT[self.shape.cluster] * (THREADS_A_MULTIPROCESSOR // self.shape.threads)
 
     @property
     def waves(self) -> int:
@@ -122,16 +122,20 @@ class Call:
     @property
     def listed(self) -> float:
         """Thousands of entries that are expected in the bin with the k-th best, which the finish goes through."""
-        return in_the_crossing_bin(self.k, self.columns, self.shape.cluster) / 1000
+        return in_the_crossing_bin(self.k, self.columns) / 1000
+
+
+POSITIVE = 1 << 31
+"""The key of +0: that of a positive score is so much more than its bits."""
 
 
 @cache
-def in_the_crossing_bin(k: int, columns: int, cluster: int) -> float:
+def in_the_crossing_bin(k: int, columns: int) -> float:
     """Of `columns` normal scores, how many are expected to share the first histogram's bin with the k-th largest."""
-    at = np.float32(abs(norm.isf(k / columns)))
-    width = 32 - KERNEL_SIZES.bin_bits(cluster)
-    low = int(at.view(np.uint32)) >> width << width
-    edges = np.array([low, low + (1 << width)], np.uint32).view(np.float32)
+    at = np.array([abs(norm.isf(k / columns))], np.float32).view(np.uint32)
+    (scaled,) = KERNEL_SIZES.scaled_bin(at | np.uint32(POSITIVE))
+    least, most = KERNEL_SIZES.range_of_bin((int(scaled) >> KERNEL_SIZES.step_bits) + KERNEL_SIZES.side)
+    edges = (np.array([least, most + 1]) - POSITIVE).astype(np.uint32).view(np.float32)
     return float(columns * (norm.sf(edges[0]) - norm.sf(edges[1])))
 
 

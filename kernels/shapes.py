@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 MOST_COLUMNS = 1 << 20
-"""An index has 20 bits in the kernels."""
+"""Longer rows are refused: the kernels are checked up to here."""
 
 GROUP_POSITIONS = 1024
 """Positions of a warp's group where no keys are kept: eight vectors of four for each of 32 lanes (part.cuh)."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from campaign.kernels import emulation
 from campaign.kernels.build import SOURCES
 from campaign.kernels.emulated_cluster import Block, Cluster, Mailbox, Words
 from campaign.kernels.emulation import (
+    ALL,
+    COUNTED_VECTORS,
     KERNEL_SIZES,
-    KEY_BITS,
     UNWRITTEN,
+    WIDEST_BITS,
+    Range,
     Selection,
     Sizes,
     cluster_of,
@@ -32,7 +36,7 @@ ORDERS = ("ieee", "served")
 SMALL_SHAPES = (
     Shape(1, 64, 2),
     Shape(1, 64, 0),
-    Shape(2, 64, 1),
+    Shape(2, 32, 4),
     Shape(2, 32, 0),
     Shape(4, 32, 1),
     Shape(8, 32, 1),
@@ -41,14 +45,16 @@ SMALL_SHAPES = (
 )
 """One for each size of cluster, with few threads, that keep their keys and that do not."""
 
-SHALLOW = Sizes(listed=64, ranked=4, index_bits=18)
+SHALLOW = Sizes(listed=64, listed_together=32, ranked=4)
 """The kernels' histograms with a short list: most rows need more than one round, and digits after it."""
-TINY = Sizes(group_alone=16, group_shared=16, listed=8, ranked=2, digit_bits=4, passes=9, index_bits=10)
+TINY = Sizes(bin_bits=8, group_bits=4, step_bits=21, listed=8, listed_together=4, ranked=2, digit_bits=4, passes=8)
 """Everything smaller: short rows take every path there is."""
+EVERY_SIZES = KERNEL_SIZES, SHALLOW, TINY
 
 every_class = pytest.mark.parametrize("name", INPUT_CLASSES | classes_aimed_at(1))
 every_order = pytest.mark.parametrize("order", ORDERS)
 every_shape = pytest.mark.parametrize("shape", SMALL_SHAPES, ids=str)
+every_sizes = pytest.mark.parametrize("sizes", EVERY_SIZES, ids=["kernels", "shallow", "tiny"])
 
 
 def drawn(name: str, k: int, rows: int, length: int) -> np.ndarray:
@@ -80,7 +86,7 @@ def test_emulation_agrees_with_the_oracle(name):
     for number, shape in enumerate(SMALL_SHAPES):
         length = longest(shape)
         scores = drawn(name, 20, 2, length)
-        for at, sizes in enumerate((KERNEL_SIZES, SHALLOW, TINY)):
+        for at, sizes in enumerate(EVERY_SIZES):
             order, lengths = ORDERS[(number + at) % 2], [length, length // 2 - number]
             options = {"shape": shape, "sizes": sizes, "head": (number + at) % 4, "seed": number}
             got = emulated_top_k(scores, 20, lengths, order, **options)
@@ -119,6 +125,20 @@ def test_ragged_rows_agree_with_the_oracle(shape):
     scores = drawn("few_values", 20, len(lengths), 245)
     got = emulated_top_k(scores, 20, lengths, shape=shape, head=1, sizes=TINY)
     assert got.tolist() == top_k(scores, 20, lengths).tolist()
+
+
+@pytest.mark.parametrize("shape", SMALL_SHAPES[:5], ids=str)
+def test_kth_at_the_edge_of_a_widest_bin_agrees_with_the_oracle(shape):
+    """Where the k-th is next to an edge of a widest bin, on either side, and other keys are at its far end."""
+    for entry in (1, SHALLOW.side - 1, SHALLOW.side + 1, SHALLOW.bins - 1):
+        above, below = SHALLOW.range_of_bin(entry), SHALLOW.range_of_bin(entry - 1)
+        rng = np.random.default_rng(entry)
+        near = above.least + np.concatenate([rng.integers(0, 1 << 18, 50), rng.integers(-(1 << 18), 0, 50)])
+        keys = rng.permutation(np.concatenate([np.full(70, above.most), near, np.full(75, below.least)]))
+        bits = np.where(keys >> 31 == 1, keys - (1 << 31), ALL - keys).astype(np.uint32)
+        for k in (80, 110, 130):
+            scores = bits[None].view(np.float32)
+            assert np.array_equal(emulated_top_k(scores, k, shape=shape, sizes=SHALLOW), top_k(scores, k)), (entry, k)
 
 
 @every_order
@@ -163,57 +183,135 @@ def test_keys_are_those_of_the_oracle(order):
     assert np.array_equal(key_of(bits, order), sort_keys(bits.view(np.float32)[None], order)[0])
 
 
-def constants(name: str, file: str, pattern: str = r"(\d+)") -> list[int]:
-    """The whole numbers to which the CUDA sources set a name."""
-    return [int(number) for number in re.search(rf"\b{name} = {pattern}", (SOURCES / file).read_text()).groups()]
+def constant(name: str, file: str) -> str:
+    """What the CUDA sources set a name to."""
+    return re.search(rf"\b{name} = (.+?)(, [A-Z_]+ = .*)?;", (SOURCES / file).read_text())[1]
 
 
-def test_sizes_are_those_of_the_kernels():
-    """The emulation's sizes are the constants of the CUDA sources, for one block and for clusters."""
-    by_cluster = r"CS == 1 \? (\d+) : (\d+)"
-    for ours, theirs in ((KERNEL_SIZES.bin_bits, "BITS"), (KERNEL_SIZES.group, "GROUP")):
-        alone, shared = constants(theirs, "histogram.cuh", by_cluster)
-        assert [ours(cluster) for cluster in (1, 2, 4, 8, 16)] == [alone, *[shared] * 4], theirs
-    for name in ("listed", "ranked", "passes"):
-        assert [getattr(KERNEL_SIZES, name)] == constants(name.upper(), "histogram.cuh"), name
-    assert [1 << KERNEL_SIZES.digit_bits] == constants("DIGIT", "histogram.cuh")
-    assert [KERNEL_SIZES.index_bits] == constants("INDEX_BITS", "keys.cuh")
+@pytest.mark.parametrize(
+    "file, names",
+    [
+        ("bins.cuh", ["bin_bits", "step_bits"]),
+        ("histogram.cuh", ["group_bits", "listed", "ranked", "digit_bits", "passes"]),
+    ],
+    ids=["bins.cuh", "histogram.cuh"],
+)
+def test_sizes_are_those_of_the_kernels(file, names):
+    """The emulation's sizes are the constants of the CUDA sources."""
+    assert {name: getattr(KERNEL_SIZES, name) for name in names} == {
+        name: int(constant(name.upper(), file)) for name in names
+    }
 
 
-@pytest.mark.parametrize("cluster", [1, 8])
-def test_list_holds_what_a_bin_of_indices_can(cluster):
-    """The list of the kernels holds the entries that share a key and the upper bits of their index."""
-    assert KERNEL_SIZES.listed >= 1 << KERNEL_SIZES.index_bits - KERNEL_SIZES.bin_bits(cluster)
+def test_choices_are_those_of_the_kernels():
+    """What is listed, whose groups are summed, and where the innermost bins end: as in the CUDA sources."""
+    listable = f"!KEPT ? LISTED : CS > 1 ? {KERNEL_SIZES.listed_together} : RANKED"
+    assert constant("LISTABLE", "select.cuh") == listable
+    assert constant("SUMMED", "select.cuh") == " && ".join(f"V != {vectors}" for vectors in COUNTED_VECTORS)
+    assert constant("NEAREST", "bins.cuh") == "(112u << 23) - STEP"
+    assert [KERNEL_SIZES.listable(Shape(*shape)) for shape in ((1, 512, 0), (8, 512, 0), (8, 512, 1), (1, 512, 2))] == [
+        KERNEL_SIZES.listed,
+        KERNEL_SIZES.listed,
+        KERNEL_SIZES.listed_together,
+        KERNEL_SIZES.ranked,
+    ]
 
 
-@pytest.mark.parametrize("cluster", [1, 8])
-def test_passes_are_as_many_as_the_digits_that_may_be_left(cluster):
-    """The memory for digit passes is enough for the rest of the key and a whole index."""
-    digits = [KEY_BITS - KERNEL_SIZES.bin_bits(cluster), KERNEL_SIZES.index_bits]
-    assert KERNEL_SIZES.passes >= sum(-(-bits // KERNEL_SIZES.digit_bits) for bits in digits)
+@every_sizes
+def test_bins_divide_the_keys(sizes):
+    """The bins of the first histogram follow one another from the lowest key to the highest, each with its own keys."""
+    ranges = [sizes.range_of_bin(entry) for entry in range(sizes.bins)]
+    assert (ranges[0].least, ranges[-1].most) == (0, ALL)
+    assert [each.most + 1 for each in ranges[:-1]] == [each.least for each in ranges[1:]]
+    for keys in np.array(ranges, np.uint32).T.copy():
+        bins = (sizes.scaled_bin(keys) >> sizes.step_bits) + sizes.side
+        assert np.array_equal(bins, np.arange(sizes.bins))
 
 
-def test_bin_that_the_list_holds_takes_one_round():
-    """Where the crossing bin is no fuller than the list, blocks share one histogram and one list."""
-    block = counted(drawn("few_values", 20, 1, 600), 20, Shape(8, 32, 1))
-    assert (block.rounds, block.lists) == (1, 1)
+@every_sizes
+def test_no_part_reaches_beyond_its_bin(sizes):
+    """The lowest and the highest part into which a bin of the first histogram is cut are inside it, for every bin."""
+    for entry in range(sizes.bins):
+        at = sizes.range_of_bin(entry)
+        shift = at.shift(sizes.bin_bits)
+        low, high = (at.part(key >> shift & sizes.bins - 1, sizes.bin_bits, shift) for key in at)
+        assert at.least == low.least <= low.most <= high.most == at.most
+        assert (at.least ^ at.most).bit_length() <= WIDEST_BITS
+
+
+class HalfAPartFurther(Sizes):
+    """The innermost bins end half a part farther from zero."""
+
+    nearest = 112 << 23
+
+
+@pytest.mark.parametrize("wrong", [HalfAPartFurther, partial(Sizes, step_bits=16), partial(Sizes, bin_bits=11)])
+def test_bins_whose_parts_reach_beyond_them_are_refused(wrong):
+    """Sizes at which a widest bin does not end where its parts do are refused, as by the CUDA sources."""
+    with pytest.raises(AssertionError, match="parts reach beyond their bin"):
+        wrong()
+    assert (SOURCES / "bins.cuh").read_text().count("% WIDEST_PART == 0") == 4
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(data=st.data(), bits=st.sampled_from([4, 8, 12]))
+def test_parts_divide_a_range(data, bits):
+    """Every key of a range is in the part that its shifted bits name; no other part of the range has the same bits."""
+    least, most = sorted(data.draw(st.lists(st.integers(0, ALL), min_size=2, max_size=2)))
+    at = Range(least, most)
+    shift, key = at.shift(bits), data.draw(st.integers(least, most))
+    part = at.part(key >> shift & (1 << bits) - 1, bits, shift)
+    assert part.least <= key <= part.most == part.least + (1 << shift) - 1
+    assert part.least >> shift == key >> shift and (most >> shift) - (least >> shift) < 1 << bits
+
+
+@every_sizes
+def test_passes_are_as_many_as_the_digits_that_may_be_left(sizes):
+    """The memory for digit passes is enough for all the bits in which the keys of a bin may differ."""
+    assert (sizes.passes - 1) * sizes.digit_bits < WIDEST_BITS <= sizes.passes * sizes.digit_bits
+
+
+@pytest.mark.parametrize("more, rounds", [(0, 1), (1, 2)])
+@pytest.mark.parametrize("shape", [Shape(1, 64, 2), Shape(1, 64, 0), Shape(8, 32, 1), Shape(8, 64, 0)], ids=str)
+def test_bin_that_the_list_holds_takes_one_round(shape, more, rounds):
+    """Where the crossing bin is no fuller than the list, there is one histogram; one entry more is cut."""
+    full = SHALLOW.listable(shape) + more
+    scores = np.concatenate([np.full(60, 2), 1.5 + np.arange(full) * 2**-20, np.ones(300)]).astype(np.float32)[None]
+    assert counted(scores, 60 + full // 2, shape, SHALLOW).rounds == rounds
+
+
+@pytest.mark.parametrize("shape", [Shape(1, 64, 2), Shape(1, 64, 0), Shape(8, 32, 1)], ids=str)
+def test_bin_of_which_all_is_needed_is_not_cut(shape):
+    """A crossing bin fuller than the list, all of whose entries are chosen, is neither cut nor listed."""
+    scores = np.repeat(np.array([2, 1.5, 1], np.float32), 100)[None]
+    block = counted(scores, 200, shape, SHALLOW)
+    assert (block.rounds, block.lists) == (1, 0)
 
 
 @pytest.mark.parametrize(
     "shape, bits, rounds",
-    [(Shape(8, 32, 1), 20, 2), (Shape(8, 32, 1), 8, 3), (Shape(1, 32, 0), 18, 2), (Shape(1, 32, 0), 4, 3)],
+    [
+        (Shape(8, 32, 1), 20, 2),
+        (Shape(8, 32, 1), 8, 3),
+        (Shape(1, 32, 0), 18, 2),
+        (Shape(1, 32, 0), 4, 3),
+        (Shape(1, 32, 8), 18, 2),
+        (Shape(1, 32, 8), 4, 2),
+    ],
 )
 def test_full_bin_is_cut_again(shape, bits, rounds):
-    """A bin fuller than the list is cut by the next 12 bits of the keys (one block: 14), then by the rest."""
+    """A bin fuller than the list is cut by the next 12 bits of its keys, then by the rest, or at once after a look."""
     scores = (0x3F80_0000 + np.random.default_rng(0).integers(0, 1 << bits, (1, 1000), np.uint32)).view(np.float32)
     assert counted(scores, 500, shape, SHALLOW).rounds == rounds
 
 
-@pytest.mark.parametrize("shape", [Shape(8, 32, 1), Shape(8, 64, 0)], ids=str)
-def test_ties_are_shared_out_without_a_list(shape):
+@pytest.mark.parametrize(
+    "shape, groups", [(Shape(8, 32, 1), 1), (Shape(8, 64, 0), 1), (Shape(1, 64, 0), 0), (Shape(1, 64, 4), 0)]
+)
+def test_ties_are_shared_out_without_a_list(shape, groups):
     """Where more entries tie than the list holds, blocks share a histogram, one key, and no entry."""
     block = counted(drawn("all_equal", 500, 1, 1000), 500, shape, SHALLOW)
-    assert (block.rounds, block.groups, block.lists) == (2, 1, 0)
+    assert (block.rounds, block.groups, block.lists) == (2, groups, 0)
 
 
 @every_shape
@@ -224,12 +322,16 @@ def test_ties_that_fill_many_blocks_agree_with_the_oracle(shape):
         assert emulated_top_k(scores, k, shape=shape, sizes=TINY)[0].tolist() == list(range(k))
 
 
+@pytest.mark.parametrize("other", [0, 1])
+@pytest.mark.parametrize("most", [0x7FFF_FFFF, 0xFFFF_FFFF], ids=["highest", "lowest"])
 @every_shape
-def test_ties_of_the_largest_key_agree_with_the_oracle(shape):
-    """Of the NaN that ranks highest, the first k are selected: what follows its key is the lowest."""
-    scores = np.full((1, 250), 0x7FFF_FFFF, np.uint32).view(np.float32)
-    for k in (1, 31, 120, 249):
-        assert emulated_top_k(scores, k, shape=shape, head=1, sizes=TINY)[0].tolist() == list(range(k))
+def test_ties_of_the_extreme_keys_agree_with_the_oracle(shape, most, other):
+    """Of the NaN that rank highest or lowest, the first are selected, as many as needed, with one neighbour or none."""
+    scores = np.full((1, 250), most, np.uint32)
+    scores[0, 1::3] -= other
+    for k in (1, 120, 249):
+        got = emulated_top_k(scores.view(np.float32), k, shape=shape, head=1, sizes=TINY)
+        assert np.array_equal(got, top_k(scores.view(np.float32), k))
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
@@ -397,15 +499,6 @@ def test_wait_that_another_phase_ends_is_found():
         box.expect(0)
     with pytest.raises(AssertionError, match="wait for phase 0 ended by phase 2"):
         box.ended(0)()
-
-
-def test_word_kept_over_one_that_was_pushed_is_found():
-    """What a block keeps for itself may not take the place of what was pushed for the next use."""
-    words = Words(4, np.uint64)
-    words.write(0, np.ones(2, np.uint64), use=0)
-    words.keep(0, np.zeros(2, np.uint64), next_use=1)
-    with pytest.raises(AssertionError, match="pushed for use 0 was overwritten"):
-        words.keep(0, np.zeros(2, np.uint64), next_use=0)
 
 
 def test_place_that_is_written_twice_is_found():

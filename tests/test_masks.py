@@ -15,7 +15,7 @@ from campaign.kernels.shapes import Shape
 
 ORDERS = ("ieee", "served")
 SHAPES = (Shape(1, 64, 2), Shape(1, 64, 0), Shape(4, 32, 1))
-TINY = Sizes(group_alone=16, group_shared=16, listed=8, ranked=2, digit_bits=4, passes=9, index_bits=10)
+TINY = Sizes(bin_bits=8, group_bits=4, step_bits=21, listed=8, listed_together=4, ranked=2, digit_bits=4, passes=8)
 LARGEST = 2**31 - 1
 NEGATIVE_INFINITY = 0xFF80_0000
 
@@ -238,6 +238,7 @@ def test_bfloat16_agrees_with_the_oracle(order):
         ("normal", "duplicates", False),
         ("normal", "out_of_range", False),
         ("normal", "three_blocks", True),
+        ("normal", "as_many_columns_as_chosen", True),
         ("normal", "nothing", True),
         ("normal", "last_column_alone", True),
         ("k_finite", "every_block", False),
@@ -250,6 +251,8 @@ def test_whole_row_is_read_only_where_hidden_columns_may_count(scores, candidate
     row = drawn(scores, 32, 1, 203)
     if candidates == "out_of_range":
         ids_of_row = np.append(candidates_of("sorted_half", 1, 203), [[blocks_of(203) - 1, LARGEST]], axis=1)
+    elif candidates == "as_many_columns_as_chosen":
+        ids_of_row = ids(1, 4, 7, 9)
     else:
         ids_of_row = candidates_of(candidates, 1, 203)
     _, whole = emulated_masked_top_k(row, 32, None, ids_of_row.astype(np.int32), shape=Shape(4, 32, 1))
@@ -269,7 +272,7 @@ def short_round_then_whole_row(seed: int) -> None:
     scores = np.full((1, 1000), -np.inf, np.float32)
     scores[0, ::100] = 1
     candidates = candidates_of("sorted_half", 1, 1000)
-    options = {"shape": Shape(8, 32, 1), "seed": seed, "sizes": Sizes(listed=64, ranked=4, index_bits=18)}
+    options = {"shape": Shape(8, 32, 1), "seed": seed, "sizes": Sizes(listed=64, listed_together=32, ranked=4)}
     got, whole = emulated_masked_top_k(scores, 20, None, candidates, **options)
     assert whole.all()
     assert got.tolist() == masked_top_k(scores, 20, None, candidates).tolist()

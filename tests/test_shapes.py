@@ -110,10 +110,12 @@ def test_capacity_is_what_the_threads_keep():
 def divided(shape: Shape, positions: int) -> int:
     """The groups of a warp, by the very lines of select.cuh."""
     source = (SOURCES / "select.cuh").read_text()
-    names = {"CS": shape.cluster, "WARPS": shape.threads // 32, "end": positions}
-    for name in ("share", "stretch", "part.groups"):
-        (line,) = re.findall(rf"^\s*{re.escape(name)} = ([^;]*);", source, re.MULTILINE)
-        names[name.removeprefix("part.")] = eval(line.replace("/", "//"), {"__builtins__": {}}, dict(names))
+    names = {"CS": shape.cluster, "WARPS": shape.threads // 32, "end": positions, "GROUP_POSITIONS": GROUP_POSITIONS}
+    for name, text in (("GROUP_OF_EACH", "constexpr int "), ("share", ""), ("groups", "part."), ("stretch", "")):
+        (line,) = re.findall(rf"^\s*{text}{name} = (?:KEPT \? 1 : )?([^;]*);", source, re.MULTILINE)
+        line = line.replace("/", "//").replace("RowPart::", "").replace("part.", "")
+        names[name] = eval(line, {"__builtins__": {}}, dict(names))
+    assert names["stretch"] * names["WARPS"] >= names["share"]
     return names["groups"]
 
 
@@ -129,8 +131,9 @@ def test_marks_are_as_many_as_the_kernel_writes(positions, cluster, threads):
 
 def test_groups_are_those_of_the_kernels():
     """A warp's group has as many positions as in the CUDA sources."""
-    assert f"({GROUP_POSITIONS:,} positions of a warp)" in (SOURCES / "part.cuh").read_text()
-    assert f"(stretch + {GROUP_POSITIONS - 1}) / {GROUP_POSITIONS}" in (SOURCES / "select.cuh").read_text()
+    source = (SOURCES / "part.cuh").read_text()
+    assert "VECTORS = KEPT ? V : 8, " in source and "GROUP_POSITIONS = 128 * VECTORS;" in source
+    assert GROUP_POSITIONS == 128 * 8
 
 
 def test_shape_that_keeps_its_keys_has_no_marks():
@@ -142,6 +145,6 @@ def test_shape_that_keeps_its_keys_has_no_marks():
 def test_longest_row_has_room_for_its_marks(shape):
     """The marks of the longest row and what a block shares besides fit the shared memory of an H200's block."""
     sizes, cluster = KERNEL_SIZES, shape.cluster
-    words = (1 << sizes.bin_bits(cluster)) + cluster * (2 * sizes.counts(cluster) + sizes.group(cluster))
+    words = sizes.bins + cluster * (2 * sizes.counts + sizes.group)
     words += 2 * (sizes.listed + sizes.ranked) + (sizes.passes << sizes.digit_bits)
     assert 4 * (words + shape.mark_words(MOST_COLUMNS + 3)) + BARRIERS_AND_SUMS <= SHARED_BYTES

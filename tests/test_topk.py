@@ -184,7 +184,8 @@ def test_right_call_is_launched_as_it_is(launches):
         (topk.served_topk, 16384, "topk_float32_served_c1_t1024_v4"),
         (topk.served_topk, 16388, "topk_float32_served_c1_t1024_v0"),
         (topk.rs8, 131072, "topk_float32_served_c8_t1024_v4"),
-        (topk.rs8, 131076, "topk_float32_served_c8_t1024_v0"),
+        (topk.rs8, 131076, "topk_float32_served_c8_t1024_v8"),
+        (topk.rs8, 262148, "topk_float32_served_c8_t1024_v0"),
         (topk.auto, 8192, "topk_float32_served_c4_t512_v1"),
         (topk.auto, 8196, "topk_float32_served_c16_t512_v1"),
     ],
@@ -240,6 +241,15 @@ def test_row_that_no_shared_memory_takes_is_refused(device, launches):
     assert launches == []
 
 
+@pytest.mark.parametrize("room, sets", [(0, 2), (-1, 1)])
+def test_second_set_of_marks_is_for_blocks_that_have_the_room(room, sets, device, launches):
+    """A block that keeps nothing gets a second set of marks, for ties, where its shared memory takes it."""
+    marks = Shape(1, 1024, 0).mark_words(20_000)
+    device.shared_bytes = 1000 + 2 * 4 * marks + room
+    topk.served_topk(**RIGHT | {"scores": Tensor(3, 20_000)}, stream=0)
+    assert launches[0].bytes == 1000 + sets * 4 * marks
+
+
 @pytest.mark.parametrize("call", [topk.served_topk, topk.rs8, topk.auto], ids=lambda call: call.__name__)
 def test_call_without_rows_launches_nothing(call, launches):
     """No rows are no work, and no error."""
@@ -249,10 +259,10 @@ def test_call_without_rows_launches_nothing(call, launches):
 
 @pytest.mark.parametrize("ids", [10, 100_000])
 def test_masked_selection_has_room_for_each_block_once(ids, launches):
-    """F's shared memory holds a bit a block, the ids of no more blocks than the row has, and the marks of the row."""
+    """F's shared memory holds a bit a block, the ids of no more blocks than the row has, and two sets of marks."""
     topk.masked_topk(**RIGHT, candidates=integers(3, ids), cluster=1, stream=0)
     marks = Shape(1, 1024, 0).mark_words(5003)
-    assert launches[0].bytes == 1000 + 4 * (-(-5000 // 256) + min(ids, 625) + marks)
+    assert launches[0].bytes == 1000 + 4 * (-(-5000 // 256) + min(ids, 625) + 2 * marks)
     assert launches[0].arguments.candidate_count == ids
 
 
