@@ -15,6 +15,8 @@ PYTHON := python3 python3.11 python3.12 python3.13 python3.14
 PART := part-5
 MEASURED := measured
 BIN := .venv/bin
+# In a variable, for a comma would part the arguments of a call.
+WITH_ENGINE := .[engine,test]
 MADE_FROM := Makefile constraints.txt constraints-engine.txt pyproject.toml setup.py
 
 help: ## list the targets
@@ -67,7 +69,7 @@ clean: ## remove whatever the other targets made, .venv too
 	@touch .venv/.core $@
 
 .venv/.engine: $(MADE_FROM)
-	@$(call set_up,.[engine,test])
+	@$(call set_up,$(WITH_ENGINE))
 	@touch .venv/.core .venv/.test $@
 
 # Shell text that sets $python, or stops and says what is missing.
