@@ -6,7 +6,7 @@ from math import ceil, floor, log10, sqrt
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from campaign.analysis import power
 from campaign.analysis.compared import Compared, compared
@@ -102,7 +102,7 @@ def characteristics(plan: Plan, tables: Mapping[str, pd.DataFrame]) -> Character
     limits = {guard.kind: float(known[guard.limit]) for guard in _guards(plan) if guard.limit}
     failures, runs = seen.agentic
     task_runs = n_on * plan.rows.draws * _agentic_tasks(tables)
-    fails = float(stats.binom.sf(limits.get("agentic failures", 0), task_runs, failures / runs)) if runs else 0.0
+    fails = float(scipy.stats.binom.sf(limits.get("agentic failures", 0), task_runs, failures / runs)) if runs else 0.0
     campaign = power.Campaign(
         sd=sd,
         n_on=n_on,
@@ -223,12 +223,12 @@ def _remarks(plan: Plan, said: Compared, campaign: power.Campaign, seen: _Yardst
         yield f"for a chance of {wanted:.0%} at a true saving of {goal:g}: {rows}; the plan has {n_on}"
     if campaign.drift_limit is not None and campaign.n_day:
         se = sd * sqrt(1 / campaign.n_day + 1 / n_ref)
-        trips = 2 * float(stats.norm.sf(campaign.drift_limit / se))
+        trips = 2 * float(scipy.stats.norm.sf(campaign.drift_limit / se))
         yield f"the drift guard trips on a day without drift with a chance of {trips:.1%}"
     limits = [guard for guard in _guards(plan) if guard.kind == "passes" and guard.limit]
     if limits and seen.passes and seen.passes[1] > 0:
         mean, spread = seen.passes
-        held = float(stats.norm.cdf((float(fixed(plan)[limits[0].limit]) - mean) / (spread / sqrt(n_on))))
+        held = float(scipy.stats.norm.cdf((float(fixed(plan)[limits[0].limit]) - mean) / (spread / sqrt(n_on))))
         yield f"passes like the yardstick's ({mean:.2f} a draw) are held with a chance of {held:.1%}"
     if "agentic failures" in _kinds(plan) and seen.agentic[1]:
         failures, runs = seen.agentic

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from campaign.analysis.intervals import Estimate
 
@@ -45,9 +45,9 @@ def tost(estimate: Estimate, lower: float, upper: float, alpha: float = 0.05) ->
         reason = estimate.reason or "the estimate has no standard error, so it cannot be told equal"
         return Equivalence(None, n=estimate.n, warnings=estimate.warnings, reason=reason)
     value, se, df = estimate.value, estimate.se, estimate.df
-    p_lower = float(stats.t.sf((value - lower) / se, df))
-    p_upper = float(stats.t.cdf((value - upper) / se, df))
-    half = se * float(stats.t.ppf(1 - alpha, df))
+    p_lower = float(scipy.stats.t.sf((value - lower) / se, df))
+    p_upper = float(scipy.stats.t.cdf((value - upper) / se, df))
+    half = se * float(scipy.stats.t.ppf(1 - alpha, df))
     return Equivalence(
         equal=max(p_lower, p_upper) < alpha,
         p=max(p_lower, p_upper),

@@ -6,7 +6,7 @@ from math import inf, isfinite, sqrt
 from typing import Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 DUST = 1e-12
 """A standard deviation below this share of the values is rounding dust of floats and no variation."""
@@ -146,7 +146,7 @@ def paired_mean(pairs: np.ndarray, level: float) -> Estimate:
     sd = float(np.std(pairs, ddof=1))
     if is_dust(sd, pairs):
         return Estimate(None, n=len(pairs), reason="the pairs do not vary, so no interval can be given")
-    interval = stats.ttest_1samp(pairs, 0).confidence_interval(level / 100)
+    interval = scipy.stats.ttest_1samp(pairs, 0).confidence_interval(level / 100)
     return Estimate(
         float(np.mean(pairs)),
         float(interval.low),
@@ -286,7 +286,7 @@ def _t_interval(
 
 
 def _t_quantile(level: float, df: float) -> float:
-    return float(stats.t.ppf(0.5 + level / 200, df))
+    return float(scipy.stats.t.ppf(0.5 + level / 200, df))
 
 
 def reason_lacking(values: np.ndarray, what: str) -> str:

@@ -7,7 +7,7 @@ from math import pi, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 Kind = Literal["none", "pocock", "obrien-fleming"]
 SHAPES = {"pocock": 0.0, "obrien-fleming": -0.5}
@@ -36,7 +36,7 @@ class Boundary:
             raise ValueError(f"look {look}; expected one of the {len(self.z)} planned.")
         if len(self.z) == 1:
             return round(100 * (1 - self.alpha), 9)  # exactly 95, where Φ and its inverse give almost that
-        return 100 * (1 - 2 * float(stats.norm.sf(self.z[look - 1])))
+        return 100 * (1 - 2 * float(scipy.stats.norm.sf(self.z[look - 1])))
 
 
 def boundary(kind: Kind, looks: int, alpha: float = 0.05, fractions: Sequence[float] | None = None) -> Boundary:
@@ -54,7 +54,7 @@ def boundary(kind: Kind, looks: int, alpha: float = 0.05, fractions: Sequence[fl
     shares = _checked(fractions if fractions is not None else [(k + 1) / looks for k in range(looks)])
     if len(shares) != looks or shares[-1] != 1:
         raise ValueError(f"fractions {shares} for {looks} looks; expected one for each, the last being 1.")
-    plain = float(stats.norm.isf(alpha / 2))
+    plain = float(scipy.stats.norm.isf(alpha / 2))
     if looks == 1:
         return Boundary(kind, alpha, shares, (plain,))
     if kind not in SHAPES:
@@ -64,10 +64,10 @@ def boundary(kind: Kind, looks: int, alpha: float = 0.05, fractions: Sequence[fl
         )
     shape = [t ** SHAPES[kind] for t in shares]
     # Between the bound of one look and that of looks which each take their part of alpha (Bonferroni).
-    constant = optimize.brentq(
+    constant = scipy.optimize.brentq(
         lambda c: error_of([c * s for s in shape], shares) - alpha,
         plain * (1 - 1e-9),
-        float(stats.norm.isf(alpha / looks / 2)),
+        float(scipy.stats.norm.isf(alpha / looks / 2)),
         xtol=1e-12,
     )
     return Boundary(kind, alpha, shares, tuple(constant * s for s in shape))
@@ -92,7 +92,7 @@ def error_of(z: Sequence[float], fractions: Sequence[float] | None = None) -> fl
         # Points no farther apart than half the step to this look or to the next: between them the density is smooth.
         nodes, shares = _quadrature(1 + int(2 * pi * end / min(steps[number : number + 2]) / 32))
         onto = nodes * end
-        density = stats.norm.pdf((onto[:, None] - points) / step) @ weights / step
+        density = scipy.stats.norm.pdf((onto[:, None] - points) / step) @ weights / step
         points, weights = onto, density * shares * end
     return 1 - float(np.sum(weights))
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from campaign.analysis.chart import Chart, ewma_chart, individuals_chart
 from campaign.analysis.compared import DEFAULT_LEVEL, Compared, compared
@@ -182,7 +182,7 @@ def _band(arm: str, of: BandOf, level: float, points: Sequence[RowPoint]) -> Ban
         return Band(arm, of, n, level, center, reason=f"need at least two rows for a band, have {n}")
     sd = float(np.std(values, ddof=1))
     width = {"rows": 1.0, "next row": sqrt(1 + 1 / n), "mean": 1 / sqrt(n)}[of]
-    half = float(stats.t.ppf(0.5 + level / 200, n - 1)) * sd * width
+    half = float(scipy.stats.t.ppf(0.5 + level / 200, n - 1)) * sd * width
     return Band(arm, of, n, level, center, center - half, center + half, sd)
 
 

@@ -12,7 +12,7 @@ from math import ceil, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from campaign.analysis.intervals import Estimate
 
@@ -37,7 +37,7 @@ def t_test_power(
     df, away = n1 + n2 - 2, d / sqrt(1 / n1 + 1 / n2)
     if alternative not in ("two", "greater", "less"):
         raise ValueError(f"alternative {alternative!r}; expected two, greater or less.")
-    t = float(stats.t.isf(alpha / 2 if alternative == "two" else alpha, df))
+    t = float(scipy.stats.t.isf(alpha / 2 if alternative == "two" else alpha, df))
     greater = 0.0 if alternative == "less" else _above(t, df, away)
     less = 0.0 if alternative == "greater" else _above(t, df, -away)
     return Estimate(greater + less, n=n1 + n2)
@@ -105,7 +105,7 @@ def rows_needed(
     reason = _lacking_sd(sd) or _lacking_yardstick(n2)
     if reason:
         return RowsNeeded(None, reason=reason)
-    at_the_floor = stats.norm.cdf((delta - bar) * sqrt(n2) / sd - stats.norm.ppf(0.5 + level / 200))
+    at_the_floor = scipy.stats.norm.cdf((delta - bar) * sqrt(n2) / sd - scipy.stats.norm.ppf(0.5 + level / 200))
     if delta <= bar or at_the_floor <= power:
         return RowsNeeded(None, reason=NEVER)
     return _fewest(lambda n1: _reaches(delta - bar, sd, n1, n2, level), lambda chance: chance >= power, n2, most)
@@ -140,11 +140,11 @@ def rows_for_half_width(
     if reason:
         return RowsNeeded(None, reason=reason)
     tail = 0.5 + level / 200
-    if stats.norm.ppf(tail) * sd / sqrt(n2) >= half_width:
+    if scipy.stats.norm.ppf(tail) * sd / sqrt(n2) >= half_width:
         return RowsNeeded(None, reason=NEVER)
 
     def half(n1: int) -> float:
-        return float(stats.t.ppf(tail, n1 + n2 - 2)) * sd * sqrt(1 / n1 + 1 / n2)
+        return float(scipy.stats.t.ppf(tail, n1 + n2 - 2)) * sd * sqrt(1 / n1 + 1 / n2)
 
     return _fewest(half, lambda reached: reached <= half_width, n2, most)
 
@@ -161,11 +161,11 @@ def least_detectable(power: float, bar: float, sd: float | None, n1: int, n2: in
     if reason:
         return Estimate(None, n=n1 + n2, reason=reason)
     df = n1 + n2 - 2
-    t = float(stats.t.isf(tail, df))
+    t = float(scipy.stats.t.isf(tail, df))
     most = 1.0
     while _above(t, df, most) < power:
         most *= 2
-    away = optimize.brentq(lambda nc: _above(t, df, nc) - power, 0, most, xtol=1e-10)
+    away = scipy.optimize.brentq(lambda nc: _above(t, df, nc) - power, 0, most, xtol=1e-10)
     return Estimate(bar + away * sd * sqrt(1 / n1 + 1 / n2), n=n1 + n2)
 
 
@@ -192,7 +192,7 @@ def floor_test(sd: float | None, n_ref: int, implied: float, level: float) -> Fl
     reason = reason or ("" if isfinite(implied) else "no difference is implied")
     if reason:
         return FloorTest(None, reason=reason)
-    spread = float(stats.norm.ppf(0.5 + level / 200)) * sd
+    spread = float(scipy.stats.norm.ppf(0.5 + level / 200)) * sd
     floor = spread / sqrt(n_ref)
     if floor >= abs(implied):
         return FloorTest(False, floor, reason=NEVER)
@@ -268,7 +268,9 @@ def verdict_probabilities(
     day = rng.normal(drift, said.sd, (draws, said.n_day))
     df = said.n_on + said.n_ref - 2
     squares = sum(np.sum((arm - arm.mean(axis=1, keepdims=True)) ** 2, axis=1) for arm in (yardstick, on))
-    half = float(stats.t.ppf(0.5 + said.level / 200, df)) * np.sqrt(squares / df * (1 / said.n_on + 1 / said.n_ref))
+    half = float(scipy.stats.t.ppf(0.5 + said.level / 200, df)) * np.sqrt(
+        squares / df * (1 / said.n_on + 1 / said.n_ref)
+    )
     lower = yardstick.mean(axis=1) - on.mean(axis=1) - half
     no = np.zeros(draws, dtype=bool)
     asked = said.drift_limit is not None
@@ -290,12 +292,12 @@ def verdict_probabilities(
 
 def _reaches(above_bar: float, sd: float, n1: int, n2: int, level: float) -> float:
     df = n1 + n2 - 2
-    return _above(float(stats.t.ppf(0.5 + level / 200, df)), df, above_bar / (sd * sqrt(1 / n1 + 1 / n2)))
+    return _above(float(scipy.stats.t.ppf(0.5 + level / 200, df)), df, above_bar / (sd * sqrt(1 / n1 + 1 / n2)))
 
 
 def _above(t: float, df: int, away: float) -> float:
     """Chance that a noncentral t exceeds `t`."""
-    return float(stats.nct.sf(t, df, away))
+    return float(scipy.stats.nct.sf(t, df, away))
 
 
 def _fewest(measure: Callable[[int], float], enough: Callable[[float], bool], n2: int, most: int) -> RowsNeeded:

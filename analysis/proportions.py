@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import expm1, log
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from campaign.analysis.intervals import Estimate
 
@@ -19,7 +19,7 @@ def wilson(k: int, n: int, level: float) -> Estimate:
     _check(k, n)
     if not n:
         return Estimate(None, reason=NO_RUNS)
-    found = stats.binomtest(k, n).proportion_ci(level / 100, method="wilson")
+    found = scipy.stats.binomtest(k, n).proportion_ci(level / 100, method="wilson")
     return Estimate(k / n, float(found.low), float(found.high), n=n, level=level)
 
 
@@ -33,8 +33,8 @@ def clopper_pearson(k: int, n: int, level: float) -> Estimate:
         return Estimate(None, reason=NO_RUNS)
     tail = (1 - level / 100) / 2
     # SciPy's own solves for each end to 2e-12, too coarse for a bound on millions of calls
-    lo = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
-    hi = float(stats.beta.isf(tail, k + 1, n - k)) if k < n else 1.0
+    lo = float(scipy.stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    hi = float(scipy.stats.beta.isf(tail, k + 1, n - k)) if k < n else 1.0
     return Estimate(k / n, lo, hi, n=n, level=level)
 
 
@@ -50,7 +50,7 @@ def failure_bound(failures: int, n: int, level: float) -> Estimate:
     if not failures:
         hi = -expm1(log(tail) / n)
     else:
-        hi = float(stats.beta.isf(tail, failures + 1, n - failures)) if failures < n else 1.0
+        hi = float(scipy.stats.beta.isf(tail, failures + 1, n - failures)) if failures < n else 1.0
     return Estimate(failures / n, 0.0, hi, n=n, level=level)
 
 
@@ -76,7 +76,7 @@ def fisher(k1: int, n1: int, k2: int, n2: int) -> Estimate:
     _check(k2, n2)
     if not n1 or not n2:
         return Estimate(None, n=n1 + n2, reason=NO_RUNS)
-    return Estimate(float(stats.fisher_exact([[k1, n1 - k1], [k2, n2 - k2]]).pvalue), n=n1 + n2)
+    return Estimate(float(scipy.stats.fisher_exact([[k1, n1 - k1], [k2, n2 - k2]]).pvalue), n=n1 + n2)
 
 
 def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
@@ -108,7 +108,7 @@ def early_stopping_samples(overlong: int, percentile: float, confidence: float, 
             "and shares between 0 and 1."
         )
     # n samples hold more than `overlong` such ones with the confidence asked for: a negative binomial quantile
-    return overlong + 1 + int(stats.nbinom.ppf(confidence, overlong + 1, over))
+    return overlong + 1 + int(scipy.stats.nbinom.ppf(confidence, overlong + 1, over))
 
 
 def _check(k: int, n: int) -> None:

@@ -10,7 +10,7 @@ from itertools import combinations, islice
 from math import comb, sqrt
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from campaign.analysis.expressions import COMPARISON_DIGITS
 from campaign.analysis.intervals import DUST, Estimate, difference, reason_rows_lack
@@ -97,11 +97,15 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> RankTest:
         return RankTest(None, reason=lacking)
     n, n1 = len(first) + len(second), len(first)
     # twice the mid-ranks are whole numbers, so that equal sums are equal
-    doubled = np.rint(2 * stats.rankdata(np.concatenate([first, second]))).astype(int)
+    doubled = np.rint(2 * scipy.stats.rankdata(np.concatenate([first, second]))).astype(int)
     rank_sum = int(doubled[:n1].sum())
     u = (rank_sum - n1 * (n1 + 1)) / 2
     if n > MOST_RANKED:
-        p = 1.0 if len(set(doubled)) == 1 else float(stats.mannwhitneyu(first, second, method="asymptotic").pvalue)
+        p = (
+            1.0
+            if len(set(doubled)) == 1
+            else float(scipy.stats.mannwhitneyu(first, second, method="asymptotic").pvalue)
+        )
         return RankTest(p, u, False, (f"normal approximation: {n} rows are more than {MOST_RANKED}",))
     ways = _rank_sums(doubled, n1)
     away = np.abs(np.arange(len(ways)) - n1 * (n + 1))
@@ -276,7 +280,7 @@ def placebo(values: np.ndarray, pick: int, bar: float = 0.0, level: float = 95, 
         return Placebo(None, expected, reason=reason)
     if not 0 < pick < n:
         raise ValueError(f"pick {pick} of {n} rows; expected at least one, and one left over.")
-    t = float(stats.t.ppf(0.5 + level / 200, n - 2)) * sqrt((1 / pick + 1 / (n - pick)) / (n - 2))
+    t = float(scipy.stats.t.ppf(0.5 + level / 200, n - 2)) * sqrt((1 / pick + 1 / (n - pick)) / (n - 2))
     centred = values - values.mean()
     squares = float(np.sum(centred**2))
     blocks, exact = _splits(n, pick, seed)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from campaign.analysis.chart import Chart, ewma_chart, individuals_chart
 from campaign.analysis.checks import METHODS, SEED, Check, Deciding, Panel
@@ -431,7 +431,7 @@ class _Rows:
         kept = kept[0][enough], kept[1][enough]
         sizes = kept[0].sum(axis=1), kept[1].sum(axis=1)
         df = sizes[0] + sizes[1] - 2
-        t = stats.t.ppf(0.5 + self.level / 200, df)
+        t = scipy.stats.t.ppf(0.5 + self.level / 200, df)
         ends = np.full(len(df), np.inf)
         for slope in self.found.slopes:
             centre = self.first[slope].mean()
@@ -477,7 +477,7 @@ class _Rows:
             return self._check("day.tipping", Estimate(None, reason=reason))
         tips: dict[str, float] = {}
         for slope, one in self._along(self._pooled):
-            t = float(stats.t.ppf(0.5 + self.level / 200, one.df))
+            t = float(scipy.stats.t.ppf(0.5 + self.level / 200, one.df))
             tips[slope] = day_tipping(one.value, bound, t, one.se)
         slope = min(tips, key=tips.__getitem__)
         one_day = tips[slope] / sqrt(1 + 1 / days)
@@ -592,7 +592,7 @@ def _p_of(estimate: Estimate) -> float | None:
     """Two-sided p of an estimate with a t interval; None for another."""
     if not isinstance(estimate.value, float) or not estimate.se or estimate.df is None:
         return None
-    return float(2 * stats.t.sf(abs(estimate.value) / estimate.se, estimate.df))
+    return float(2 * scipy.stats.t.sf(abs(estimate.value) / estimate.se, estimate.df))
 
 
 def _slope_note(found: Ancova, unit: str) -> str:

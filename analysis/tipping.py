@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from campaign.analysis.intervals import Estimate, difference
 
@@ -37,7 +37,7 @@ def tau_sweep(estimate: Estimate, taus: Sequence[float], level: float, days: flo
     if estimate.value is None or estimate.se is None or estimate.df is None:
         missing = estimate if estimate.value is None else Estimate(None, n=estimate.n, reason="it has no t interval")
         return tuple(missing for _ in taus)
-    t = float(stats.t.ppf(0.5 + level / 200, estimate.df))
+    t = float(scipy.stats.t.ppf(0.5 + level / 200, estimate.df))
     swept = []
     for tau in taus:
         se = sqrt(estimate.se**2 + tau**2 * (1 + 1 / days))
@@ -80,7 +80,7 @@ def saving_curve(
         return SavingCurve(tuple(slopes), estimates, (), unresolved.reason)
     # the lower end is at the bar where (S(b) − bar)² = t²·se²(b) and S(b) >= bar; both sides are quadratic in b
     df = len(first) + len(second) - 2
-    scale = float(stats.t.ppf(0.5 + level / 200, df)) ** 2 * (1 / len(first) + 1 / len(second)) / df
+    scale = float(scipy.stats.t.ppf(0.5 + level / 200, df)) ** 2 * (1 / len(first) + 1 / len(second)) / df
     (yy, xy), (_, xx) = scale * sum(np.cov(rows.T, bias=True) * len(rows) for rows in (first, second))
     y, x = first.mean(axis=0) - second.mean(axis=0)
     y -= bar

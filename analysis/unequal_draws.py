@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from campaign.analysis.intervals import Estimate, difference
 
@@ -64,6 +64,6 @@ def weighted_difference(first: Sequence[np.ndarray], second: Sequence[np.ndarray
     df = plain.n - 2
     squares = sum(np.sum(w * (v - c) ** 2) for v, w, c in zip(means, weights, centres, strict=True)) / df
     se = sqrt(float(squares) * sum(1 / float(w.sum()) for w in weights))
-    half = se * float(stats.t.ppf(0.5 + level / 200, df))
+    half = se * float(scipy.stats.t.ppf(0.5 + level / 200, df))
     value = centres[0] - centres[1]
     return Estimate(value, value - half, value + half, se, None, df, plain.n)

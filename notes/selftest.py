@@ -583,7 +583,7 @@ def _work(part: Part, sample: int | None, seed: int) -> Iterator[_Job]:
             found = [found[i] for i in sorted(chosen.sample(range(len(found)), sample))]
         real = set(chosen.sample(range(len(found)), min(REAL_OF_A_CLASS, len(found))))
         if sample is not None:
-            real = {i for i in real if chosen.random() < 1 / 8}
+            real = {i for i in real if chosen.random() < 1 / 16}
         for i, one in enumerate(found):
             yield job(one, i in real)
 
