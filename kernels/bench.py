@@ -2,8 +2,9 @@
 
 A call is timed in a CUDA graph: the time of a replay over the calls in it, the median of several replays. Hot: all
 calls read the same few buffers, which the L2 cache holds where they fit. Cold: calls go round different buffers, after
-a flush. Every output is compared with the oracle before it is timed, entry by entry for ours, as sets of scores for
-peers, whose order is their own. Where one of ours is wrong no time is recorded; a peer's stands beside its wrong
+a flush. Before a kernel is timed, its output on every set of scores that hot calls read is compared with the oracle's,
+entry by entry for ours, as sets of scores for peers, whose order is their own. Cold calls read copies of the same sets;
+what they write is not compared again. Where one of ours is wrong no time is recorded; a peer's stands beside its wrong
 entries.
 
 Cells with candidate blocks time the masked F beside what it replaces: two small kernels that set all other columns to
@@ -12,6 +13,8 @@ Cells with candidate blocks time the masked F beside what it replaces: two small
 
 import csv
 import importlib
+import importlib.metadata
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
@@ -46,6 +49,8 @@ REPLAYS = 9
 DEVICE = "cuda"
 MOST_COLD_BYTES = 2 << 30
 FLUSH_BYTES = 512 << 20
+POISON = -7
+"""What an output holds before a call: no right answer has it."""
 DATA_SETS = 4
 """Hot calls go round so many rows of the same class, so that one lucky row decides nothing; all fit the cache
 together up to a few megabytes, and above that there is one."""
@@ -65,9 +70,12 @@ class Timing:
     hot_us: float | None
     cold_us: float | None
     wrong_entries: int
-    """Of rows × k, entries whose score is below the k-th best or that are there twice; for ours, any wrong byte."""
+    """Of `compared_entries`, those whose score is below the k-th best or that are there twice; for ours, any wrong
+    one."""
     candidates: int = 0
     """Candidate ids of a row, padding included; 0 where all columns are candidates."""
+    compared_entries: int = 0
+    """Entries that were compared with the oracle's: rows × k of every set of scores."""
 
 
 class Cell(NamedTuple):
@@ -125,6 +133,16 @@ def _has_vllm() -> bool:
             continue
         return hasattr(torch.ops._C, "persistent_topk")
     return False
+
+
+def vllm_version() -> str | None:
+    """The version of vLLM whose ops are timed; None where there are none, or nothing says it."""
+    if not _has_vllm():
+        return None
+    try:
+        return importlib.metadata.version("vllm")
+    except importlib.metadata.PackageNotFoundError:
+        return getattr(sys.modules.get("vllm"), "__version__", None)
 
 
 def cells(
@@ -193,23 +211,24 @@ def _plain_cell(rng: np.random.Generator, cell: Cell, with_peers: bool) -> Itera
     sets = _score_sets(rng, cell)
     own = ours()
     others = peers(cell.k, cell.rows) if with_peers else {}
-    want = top_k(sets[0], cell.k)
+    wants = [top_k(scores, cell.k) for scores in sets]
     hot, cold = _buffers(cell, sets)
     lengths = torch.full((cell.rows,), cell.columns, dtype=torch.int32, device=DEVICE)
     for name, launch in {**own, **others}.items():
-        yield _judged(name, launch, cell, name in own, hot, cold, lengths, sets[0], want)
+        yield _judged(name, launch, cell, name in own, hot, cold, lengths, sets, wants)
 
 
 def _masked_cell(rng: np.random.Generator, cell: Cell, with_peers: bool) -> Iterator[Timing]:
     """The timings of a cell with candidates: F, and what it replaces."""
     sets = _score_sets(rng, cell)
     ids = served_candidates(rng, cell.rows, cell.columns, cell.candidates)
-    left, want = masked(sets[0], ids), masked_top_k(sets[0], cell.k, None, ids)
+    left = [masked(scores, ids) for scores in sets]
+    wants = [masked_top_k(scores, cell.k, None, ids) for scores in sets]
     hot, cold = _buffers(cell, sets)
     lengths = torch.full((cell.rows,), cell.columns, dtype=torch.int32, device=DEVICE)
     fused = fused_kernels(torch.from_numpy(ids).to(DEVICE))
     for name, launch in fused.items():
-        yield _judged(name, launch, cell, True, hot, cold, lengths, left, want)
+        yield _judged(name, launch, cell, True, hot, cold, lengths, left, wants)
     # The masking kernels write -inf into the scores, so they come last.
     selections = {name: launch for name, launch in ours().items() if name in ("auto", "served_topk")}
     if with_peers:
@@ -217,7 +236,7 @@ def _masked_cell(rng: np.random.Generator, cell: Cell, with_peers: bool) -> Iter
     flags = torch.empty((cell.rows, cell.columns), dtype=torch.uint8, device=DEVICE)
     for name, select in selections.items():
         launch = masked_first(select, torch.from_numpy(ids).to(DEVICE), flags)
-        yield _judged(MASKED_FIRST + name, launch, cell, name in ours(), hot, cold, lengths, left, want)
+        yield _judged(MASKED_FIRST + name, launch, cell, name in ours(), hot, cold, lengths, left, wants)
 
 
 def fused_kernels(candidates: Any) -> dict[str, Launch]:
@@ -261,23 +280,27 @@ def _judged(
     hot: Sequence[Any],
     cold: Sequence[Any],
     lengths: Any,
-    scores: np.ndarray,
-    want: np.ndarray,
+    sets: Sequence[np.ndarray],
+    wants: Sequence[np.ndarray],
 ) -> Timing:
-    """One kernel's timing in a cell, or its wrong entries alone where it is ours and wrong.
+    """One kernel's timing in a cell, or its wrong entries alone where it is ours and wrong in any set.
 
-    scores: what the first hot buffer holds, as the oracle saw it; want: its best entries.
+    sets: what each hot buffer holds, as the oracle saw it; wants: the best entries of each.
     """
-    out = torch.full((cell.rows, cell.k), -7, dtype=torch.int32, device=DEVICE)
-    returned = launch(hot[0], lengths, out)
-    got = (out if returned is None else returned).cpu().numpy()
-    wrong = int((got != want).sum()) if own else wrong_entries(scores, got, want)
+    out = torch.empty((cell.rows, cell.k), dtype=torch.int32, device=DEVICE)
+    wrong = 0
+    for buffer, scores, want in zip(hot, sets, wants, strict=True):
+        out.fill_(POISON)
+        returned = launch(buffer, lengths, out)
+        got = (out if returned is None else returned).cpu().numpy()
+        wrong += int((got != want).sum()) if own else wrong_entries(scores, got, want)
     record = partial(Timing, name, cell.k, cell.columns, cell.rows, cell.input_class)
+    judged = (wrong, cell.candidates, len(sets) * cell.rows * cell.k)
     if wrong and own:
-        return record(None, None, wrong, cell.candidates)
+        return record(None, None, *judged)
     hot_us = timed([partial(launch, buffer, lengths, out) for buffer in hot])
     cold_us = timed([partial(launch, buffer, lengths, out) for buffer in cold], flush=True)
-    return record(round(hot_us, 3), round(cold_us, 3), wrong, cell.candidates)
+    return record(round(hot_us, 3), round(cold_us, 3), *judged)
 
 
 def wrong_entries(scores: np.ndarray, got: np.ndarray, want: np.ndarray) -> int:

@@ -17,7 +17,7 @@ BUILT = Path(__file__).resolve().parent / "built"
 """Where builds go and are looked for first; the next place is the user's cache."""
 
 TARGETS = ("sm_90a", "sm_120a")
-"""Hopper, and consumer Blackwell, on which nothing here has run."""
+"""Hopper (compute capability 9.0), and consumer Blackwell (12.0), on which nothing here has run."""
 
 FLAGS = ("-std=c++17", "-O3")
 """Never -use_fast_math or --ftz: scores are ranked as bits, and keys.cuh says how."""
@@ -110,8 +110,11 @@ def _compile(nvcc: Path, folder: Path, unit: Unit, target: str) -> None:
     """Compiles one unit for one target; its file appears whole or not at all."""
     own = f".{os.getpid()}"  # another process may be building the same
     text = folder / f"{own}.{unit.name}.{target}.cu"
-    text.write_text(unit.text)
     made = folder / f"{own}.{_file(unit, target)}"
-    compile_cubin(nvcc, text, target, made, (*FLAGS, f"-I{SOURCES}"), unit.source)
-    made.rename(folder / _file(unit, target))
-    text.unlink()
+    try:
+        text.write_text(unit.text)
+        compile_cubin(nvcc, text, target, made, (*FLAGS, f"-I{SOURCES}"), unit.source)
+        made.rename(folder / _file(unit, target))
+    finally:
+        text.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)

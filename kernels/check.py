@@ -18,11 +18,14 @@ from campaign.kernels.inputs import INPUT_CLASSES, classes_aimed_at
 from campaign.kernels.oracle import Order, top_k
 from campaign.kernels.shapes import SHAPES
 
+DEVICE = "cuda"
 POISON = -7
 """What the places of an output hold before a call: no right answer has it."""
 GUARD = 64
 """Places before and after an output that no call may touch."""
 
+MASKED_SIZES = ((4_099, 512), (20_000, 2_048), (70_001, 512), (131_072, 1_024))
+"""Columns and k of masked rows."""
 MASKED_KINDS = ("normal", "few_values", "negative_infinity_90", "nan_payloads", "any_bits")
 
 Launch = Callable[..., None]
@@ -66,7 +69,17 @@ class Certificate:
     tallies: dict[str, Tally] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     """One line for each of the first wrong calls."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Calls that this device has too small clusters or too little shared memory for, by kernel."""
     inputs: Any = field(default_factory=hashlib.sha256)
+    """A hash over what went into every call, in order."""
+
+    def took(self, *arrays: np.ndarray, k: int, order: Order, offset: int = 0, gap: int = 0) -> None:
+        """Adds a call's inputs to their hash: arrays with their types and shapes, and how they lay in memory."""
+        settings = [k, order, offset, gap, *([array.dtype.str, array.shape] for array in arrays)]
+        self.inputs.update(json.dumps(settings).encode())
+        for array in arrays:
+            self.inputs.update(array.tobytes())
 
     @property
     def right(self) -> bool:
@@ -88,6 +101,7 @@ class Certificate:
                 }
                 for name, tally in sorted(self.tallies.items())
             },
+            "left_out": dict(sorted(self.left_out.items())),
             "wrong": self.wrong,
         }
 
@@ -95,6 +109,10 @@ class Certificate:
         lines = [f"{'kernel':<24}{'calls':>9}{'rows':>10}{'wrong rows':>12}"]
         lines += [
             f"{name:<24}{t.calls:>9,}{t.rows:>10,}{t.wrong_rows:>12,}" for name, t in sorted(self.tallies.items())
+        ]
+        lines += [
+            f"{name:<24}{calls:>9,} calls left out: too small clusters or too little shared memory here"
+            for name, calls in sorted(self.left_out.items())
         ]
         return "\n".join([*lines, *self.wrong])
 
@@ -126,7 +144,7 @@ def check(seed: int, seconds: float, said: Callable[[str], None] = lambda _: Non
 
 
 def kernels_for(case: Case) -> dict[str, Launch]:
-    """The kernels that take a case: the named ones, and every shape that its rows fit."""
+    """The kernels for a case: the named ones, and every shape that its rows fit, on a device that has the room."""
     columns = case.scores.shape[1] + 3
     named: dict[str, Launch] = {"served_topk": topk.served_topk, "rs8": topk.rs8, "auto": topk.auto}
     for shape in SHAPES:
@@ -141,7 +159,7 @@ def kernels_for(case: Case) -> dict[str, Launch]:
 def run_case(certificate: Certificate, case: Case, order: Order) -> None:
     """Runs every kernel that takes `case`, and counts the rows that differ from the oracle's."""
     want = top_k(case.scores, case.k, np.minimum(case.lengths, case.scores.shape[1]), order)
-    certificate.inputs.update(case.scores.tobytes() + case.lengths.tobytes())
+    certificate.took(case.scores, case.lengths, k=case.k, order=order, offset=case.offset, gap=case.gap)
     scores, before, lengths = on_device(case)
     for name, launch in kernels_for(case).items():
         where = f"{case.name}, k {case.k}, {order}"
@@ -151,10 +169,17 @@ def run_case(certificate: Certificate, case: Case, order: Order) -> None:
 
 
 def judge(certificate: Certificate, kernel: str, where: str, want: np.ndarray, launch: Callable[[Any], None]) -> None:
-    """One call into poisoned, guarded memory: its rows are compared byte for byte and counted."""
+    """One call into poisoned, guarded memory: its rows are compared byte for byte and counted.
+
+    A call that the device cannot run is counted as left out.
+    """
     rows, k = want.shape
-    memory = torch.full((rows * k + 2 * GUARD,), POISON, dtype=torch.int32, device="cuda")
-    launch(memory[GUARD:-GUARD].view(rows, k))
+    memory = torch.full((rows * k + 2 * GUARD,), POISON, dtype=torch.int32, device=DEVICE)
+    try:
+        launch(memory[GUARD:-GUARD].view(rows, k))
+    except topk.DoesNotFit:
+        certificate.left_out[kernel] = certificate.left_out.get(kernel, 0) + 1
+        return
     got = memory.cpu().numpy()
     tally = certificate.tallies.setdefault(kernel, Tally())
     inside = got[GUARD:-GUARD].reshape(rows, k)
@@ -186,9 +211,9 @@ def on_device(case: Case) -> tuple[Any, Any, Any]:
     host = np.full(case.offset + rows * stride + 8, filler, bits)
     host[case.offset : case.offset + rows * stride].reshape(rows, stride)[:, :columns] = case.scores.view(bits)
     kind = torch.float32 if bits is np.uint32 else torch.bfloat16
-    flat = torch.from_numpy(host.view(np.int32 if bits is np.uint32 else np.int16)).cuda().view(kind)
+    flat = torch.from_numpy(host.view(np.int32 if bits is np.uint32 else np.int16)).to(DEVICE).view(kind)
     scores = flat[case.offset :].as_strided((rows, columns), (stride, 1), case.offset)
-    return scores, whole(scores).clone(), torch.from_numpy(case.lengths.astype(np.int32)).cuda()
+    return scores, whole(scores).clone(), torch.from_numpy(case.lengths.astype(np.int32)).to(DEVICE)
 
 
 def whole(scores: Any) -> Any:
@@ -269,11 +294,12 @@ def repeats(certificate: Certificate, rng: np.random.Generator) -> None:
     """The same call a hundred times, and two streams at once: the same bytes every time."""
     for name in ("few_values", "two_values", "equal_upper_22_bits"):
         case = Case(name, INPUT_CLASSES[name](rng, 6, 30_000), np.full(6, 30_000), 512)
-        want = torch.from_numpy(top_k(case.scores, case.k)).cuda()
+        certificate.took(case.scores, case.lengths, k=case.k, order="ieee")
+        want = torch.from_numpy(top_k(case.scores, case.k)).to(DEVICE)
         scores, _, lengths = on_device(case)
         for kernel, launch in (("served_topk", topk.served_topk), ("rs8", topk.rs8), ("auto", topk.auto)):
             streams = [torch.cuda.Stream() for _ in range(2)]
-            outputs = [torch.full((6, case.k), POISON, dtype=torch.int32, device="cuda") for _ in range(100)]
+            outputs = [torch.full((6, case.k), POISON, dtype=torch.int32, device=DEVICE) for _ in range(100)]
             torch.cuda.synchronize()
             for i, out in enumerate(outputs):
                 launch(scores, lengths, out, order="ieee", stream=streams[i % 2].cuda_stream)
@@ -285,9 +311,9 @@ def replays(certificate: Certificate, rng: np.random.Generator) -> None:
     """A graph captured with short rows and replayed with longer ones, other scores, and memory churn in between."""
     columns, k, rows = 65_536, 512, 6
     for kernel, launch in (("served_topk", topk.served_topk), ("rs8", topk.rs8), ("auto", topk.auto)):
-        scores = torch.zeros((rows, columns), device="cuda")
-        lengths = torch.full((rows,), 700, dtype=torch.int32, device="cuda")
-        out = torch.full((rows, k), POISON, dtype=torch.int32, device="cuda")
+        scores = torch.zeros((rows, columns), device=DEVICE)
+        lengths = torch.full((rows,), 700, dtype=torch.int32, device=DEVICE)
+        out = torch.full((rows, k), POISON, dtype=torch.int32, device=DEVICE)
         launch(scores, lengths, out, order="ieee")
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
@@ -297,14 +323,15 @@ def replays(certificate: Certificate, rng: np.random.Generator) -> None:
             host = INPUT_CLASSES["normal"](rng, rows, columns)
             live = rng.integers(0, longest + 1, rows).astype(np.int32)
             live[0] = longest
+            certificate.took(host, live, k=k, order="ieee")
             scores.copy_(torch.from_numpy(host))
             lengths.copy_(torch.from_numpy(live))
             out.fill_(POISON)
-            churn = [torch.empty(1 << 20, device="cuda").normal_() for _ in range(4)]
+            churn = [torch.empty(1 << 20, device=DEVICE).normal_() for _ in range(4)]
             graph.replay()
             torch.cuda.synchronize()
             del churn
-            want = torch.from_numpy(top_k(host, k, live)).cuda()
+            want = torch.from_numpy(top_k(host, k, live)).to(DEVICE)
             _count(certificate, kernel, f"graph replay, rows up to {longest}", [(out, want)])
 
 
@@ -313,7 +340,7 @@ def masked_cases(certificate: Certificate, rng: np.random.Generator) -> None:
     from campaign.kernels.masks import CANDIDATE_CLASSES, masked_top_k
 
     for name, make in CANDIDATE_CLASSES.items():
-        for columns, k in ((4_099, 512), (20_000, 2_048), (70_001, 512), (131_072, 1_024)):
+        for columns, k in MASKED_SIZES:
             rows = 3
             # Where few scores are above -inf, as in the last kind, F has to read the whole row.
             kind = str(rng.choice([*MASKED_KINDS, "few_finite"]))
@@ -324,9 +351,10 @@ def masked_cases(certificate: Certificate, rng: np.random.Generator) -> None:
             candidates = make(rng, rows, columns)
             case = Case(f"{kind} {columns}, candidates {name}", host, lengths, k, int(rng.integers(0, 4)))
             scores, before, live = on_device(case)
-            ids = torch.from_numpy(candidates).cuda()
+            ids = torch.from_numpy(candidates).to(DEVICE)
             for order in ORDERS:
                 want = masked_top_k(host, k, lengths, candidates, order)
+                certificate.took(host, lengths, candidates, k=k, order=order, offset=case.offset)
                 where = f"{case.name}, k {k}, {order}"
                 for cluster in (1, 8):
                     call = partial(topk.masked_topk, scores, live, ids, cluster=cluster, order=order)
@@ -348,7 +376,7 @@ def few_finite(rng: np.random.Generator, rows: int, columns: int, k: int) -> np.
 def _reference(scores: Any, lengths: Any, candidates: Any, out: Any, *, order: Order) -> None:
     """The two masking kernels on a copy of the scores, then served_topk."""
     masked = scores.contiguous().clone()
-    flags = torch.empty(scores.shape, dtype=torch.uint8, device="cuda")
+    flags = torch.empty(scores.shape, dtype=torch.uint8, device=DEVICE)
     topk.mask_candidates(masked, candidates, flags)
     topk.served_topk(masked, lengths, out, order=order)
 

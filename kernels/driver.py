@@ -4,6 +4,8 @@ No header, compiler or binding package is needed at run time; the structures are
 """
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ from campaign.kernels.errors import CampaignError
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_OPTIN, _CLUSTERS = 16, 75, 76, 97, 120
 _MAX_DYNAMIC_SHARED, _NON_PORTABLE_CLUSTER = 8, 14
 _CLUSTER_DIMENSION = 4
+
+TARGET_OF = {(9, 0): "sm_90a", (12, 0): "sm_120a"}
+"""The machine code of each compute capability; code with an "a" in its name loads on no other, 12.1 included."""
 
 
 class _Attribute(ctypes.Structure):
@@ -41,7 +46,7 @@ def driver() -> Any:
     except OSError:
         raise CampaignError(
             "no CUDA driver here (libcuda.so.1 was not found): these kernels need an NVIDIA GPU of compute capability "
-            "9.0 or 12.x. What they must return can be had without one: campaign.kernels.oracle."
+            "9.0 or 12.0. What they must return can be had without one: campaign.kernels.oracle."
         ) from None
     _checked(library, "cuInit", 0)
     return library
@@ -74,16 +79,25 @@ def synchronize() -> None:
     call("cuCtxSynchronize")
 
 
+def is_captured(stream: int) -> bool:
+    """Whether what is put on `stream`, of the current device, goes into a CUDA graph that is being captured."""
+    status = ctypes.c_int()
+    call("cuStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(status))
+    return status.value != 0
+
+
 class Device:
     """One GPU, with its primary context, which torch uses too."""
 
-    def __init__(self, ordinal: int = 0):
+    def __init__(self, ordinal: int = 0, *, use: bool = True):
+        """use: whether its context becomes the thread's current one."""
         self.ordinal = ordinal
         self.handle = ctypes.c_int()
         call("cuDeviceGet", ctypes.byref(self.handle), ordinal)
         self.context = ctypes.c_void_p()
         call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.handle)
-        self.use()
+        if use:
+            self.use()
         self.capability = self._attribute(_MAJOR), self._attribute(_MINOR)
         self.multiprocessors = self._attribute(_MULTIPROCESSORS)
         self.shared_bytes = self._attribute(_SHARED_OPTIN)
@@ -92,6 +106,20 @@ class Device:
     def use(self) -> None:
         """Makes this device's context the thread's current one."""
         call("cuCtxSetCurrent", self.context)
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """This device's context is the thread's current one while the block runs; then the one before is."""
+        before = ctypes.c_void_p()
+        call("cuCtxGetCurrent", ctypes.byref(before))
+        if before.value == self.context.value:
+            yield
+            return
+        self.use()
+        try:
+            yield
+        finally:
+            call("cuCtxSetCurrent", before)
 
     @property
     def name(self) -> str:
@@ -107,13 +135,11 @@ class Device:
         Raises CampaignError where these kernels are not built for it.
         """
         major, minor = self.capability
-        if (major, minor) == (9, 0) and self.has_clusters:
-            return "sm_90a"
-        if major == 12 and self.has_clusters:
-            return "sm_120a"
+        if self.has_clusters and self.capability in TARGET_OF:
+            return TARGET_OF[self.capability]
         raise CampaignError(
             f"{self.name} has compute capability {major}.{minor}: these kernels use thread block clusters and are "
-            "built for 9.0 (Hopper) and 12.x. Run them on such a GPU."
+            "built for 9.0 (Hopper) and 12.0, and run on no other. Run them on such a GPU."
         )
 
     def _attribute(self, which: int) -> int:

@@ -1,5 +1,6 @@
 """What a check or a bench ran on, as its record says it."""
 
+import ctypes
 import platform
 from datetime import UTC, datetime
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from campaign.kernels import build
+from campaign.kernels import build, driver
 
 
 def environment() -> dict[str, Any]:
@@ -18,9 +19,23 @@ def environment() -> dict[str, Any]:
         "gpu": device.name,
         "multiprocessors": device.multi_processor_count,
         "compute_capability": f"{device.major}.{device.minor}",
+        "driver": driver_version(),
+        "driver_cuda": driver.version(),
         "cuda": torch.version.cuda,
         "torch": torch.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "sources": build.fingerprint(),
     }
+
+
+def driver_version() -> str | None:
+    """The version of the NVIDIA driver, as "580.95.05"; None where its management library does not say it."""
+    text = ctypes.create_string_buffer(80)
+    try:
+        library = ctypes.CDLL("libnvidia-ml.so.1")
+        if library.nvmlInit_v2() or library.nvmlSystemGetDriverVersion(text, len(text)):
+            return None
+    except (OSError, AttributeError):
+        return None
+    return text.value.decode()

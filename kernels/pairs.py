@@ -155,14 +155,29 @@ def fresh(seed: Sequence[int], layer: str, rows: int, columns: int, k: int) -> W
 
 
 def starts(between: Sequence[Contest], processes: int, **options: Any) -> Iterator[list[Pair]]:
-    """The pairs of each start on the GPU, one process after another; options as those of `pairs`."""
+    """The pairs of each start on the GPU, one process after another; options as those of `pairs`.
+
+    Where a start breaks off, its pairs so far come before what broke it off is raised.
+    """
     for start in range(1, processes + 1):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            yield pool.submit(_pairs_of_start, between, start, options).result()
+            found, wrong = pool.submit(_pairs_of_start, between, start, options).result()
+        yield found
+        if wrong is not None:
+            raise wrong
 
 
-def _pairs_of_start(between: Sequence[Contest], start: int, options: dict[str, Any]) -> list[Pair]:
-    return list(pairs(between, on_gpu, bench.timed, start=start, **options))
+def _pairs_of_start(
+    between: Sequence[Contest], start: int, options: dict[str, Any]
+) -> tuple[list[Pair], Exception | None]:
+    """The pairs of one start, and what broke it off where something did."""
+    found: list[Pair] = []
+    try:
+        for pair in pairs(between, on_gpu, bench.timed, start=start, **options):
+            found.append(pair)
+    except Exception as wrong:
+        return found, wrong
+    return found, None
 
 
 def _pair(contest: Contest, work: Work, start: int, number: int, run: Run, timed: Timed) -> Pair:
@@ -194,7 +209,7 @@ def on_gpu(work: Work, kernel: str) -> tuple[np.ndarray, Callable[[], None]]:
     rows, columns = work.scores.shape
     scores = torch.tensor(work.scores, device=bench.DEVICE)  # a copy: masking writes into it
     lengths = torch.full((rows,), columns, dtype=torch.int32, device=bench.DEVICE)
-    out = torch.full(work.want.shape, -7, dtype=torch.int32, device=bench.DEVICE)
+    out = torch.full(work.want.shape, bench.POISON, dtype=torch.int32, device=bench.DEVICE)
     call = partial(_launch(work, kernel), scores, lengths, out)
     call()
     return out.cpu().numpy(), call

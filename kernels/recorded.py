@@ -3,7 +3,8 @@
 The file holds a header, JSON in an array of text named `header`, and for the call at place i, from 0, the arrays
 `i.scores` ([rows, columns], the bits: uint32 for float32, uint16 for bfloat16), `i.lengths` ([rows] int32),
 `i.indices` ([rows, k] int32, as they were written) and, where the call was masked, `i.candidates` ([rows, ids] int32).
-The header has `format`, `versions`, `skipped` and, in `calls`, each call's dtype, order, k and whether it was masked.
+The header has `format`, `versions`, `skipped`, why in `reasons` (a count for each), and, in `calls`, each call's dtype,
+order, k and whether it was masked.
 """
 
 import functools
@@ -13,11 +14,12 @@ import platform
 import sys
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -29,7 +31,13 @@ BITS = {"float32": np.dtype(np.uint32), "bfloat16": np.dtype(np.uint16)}
 """The type that holds the bits of each type of score."""
 MOST_BYTES = 256 << 20
 """What a recorder keeps at most, before compression."""
+MOST_REASONS = 20
+"""Reasons that a recorder tells apart; calls skipped for others are counted together."""
+OTHER = "another reason"
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+_T = TypeVar("_T")
 
 
 class RecordingError(CampaignError):
@@ -95,6 +103,8 @@ class Recording:
     skipped: int
     """Calls that were made and not kept."""
     headers: Sequence[Mapping[str, Any]]
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Of the skipped calls, how many for which reason; empty in files that do not say it."""
 
     def calls(self) -> Iterator[Call]:
         """The calls, in the order in which they were made.
@@ -126,17 +136,25 @@ def read(path: Path) -> Recording:
         raise RecordingError(f"{path}: the header has no list of calls; {_EXPECTED}")
     if not calls:
         raise RecordingError(f"{path}: holds no call, so there is nothing to compare. Record some.")
-    return Recording(path, header.get("versions", {}), header.get("skipped", 0), calls)
+    return Recording(path, header.get("versions", {}), header.get("skipped", 0), calls, header.get("reasons", {}))
 
 
-def record(calls: Sequence[Call], path: Path, *, versions: Mapping[str, str] | None = None, skipped: int = 0) -> None:
+def record(
+    calls: Sequence[Call],
+    path: Path,
+    *,
+    versions: Mapping[str, str] | None = None,
+    skipped: int = 0,
+    reasons: Mapping[str, int] | None = None,
+) -> None:
     """Writes `calls` to the file `path`, which appears whole or not at all.
 
-    versions: what ran, by name; numpy, Python and, where it is loaded, torch are added. Raises RecordingError where
-    there is no call, or one is not as the format has it.
+    versions: what ran, by name; numpy, Python and, where it is loaded, torch are added. reasons: how many of the
+    skipped calls for which reason. Raises RecordingError where there is no call, or one is not as the format has it.
     """
     if not calls:
-        raise RecordingError(f"{path}: no call to write.")
+        why = "".join(f"; {count} skipped: {reason}" for reason, count in (reasons or {}).items())
+        raise RecordingError(f"{path}: no call to write{why}.")
     arrays: dict[str, np.ndarray] = {}
     for place, call in enumerate(calls):
         _checked(call, call.header(), f"call {place}")
@@ -145,6 +163,7 @@ def record(calls: Sequence[Call], path: Path, *, versions: Mapping[str, str] | N
         "format": FORMAT,
         "versions": {**_versions(), **(versions or {})},
         "skipped": skipped,
+        "reasons": dict(reasons or {}),
         "calls": [call.header() for call in calls],
     }
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -160,13 +179,16 @@ def record(calls: Sequence[Call], path: Path, *, versions: Mapping[str, str] | N
 class Recorder:
     """Keeps the calls of top-k functions while they are made, up to a number of bytes.
 
-    A call is copied to the host, which waits for the GPU: never record what is timed. Calls that do not fit, or are
-    made while a CUDA graph is captured, are made and counted as skipped.
+    A call is copied to the host, which waits for the GPU: never record what is timed. A call that cannot be kept (no
+    room, a CUDA graph that is captured, arguments that are none of a top-k) is made all the same, and counted as
+    skipped with its reason: a wrapped function raises what it would raise by itself, and nothing else.
     """
 
     most_bytes: int = MOST_BYTES
     calls: list[Call] = field(default_factory=list)
     skipped: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many calls were skipped for which reason."""
     _bytes: int = 0
 
     def wrap(self, function: Callable[..., Any], *, order: Order = "served") -> Callable[..., Any]:
@@ -188,29 +210,43 @@ class Recorder:
 
     def write(self, path: Path, versions: Mapping[str, str] | None = None) -> None:
         """Writes what was kept to the file `path`, as `record` does."""
-        record(self.calls, path, versions=versions, skipped=self.skipped)
+        record(self.calls, path, versions=versions, skipped=self.skipped, reasons=self.reasons)
 
     def _wrapped(self, function: Callable[..., Any], order: Order, parts: Callable[..., tuple]) -> Callable[..., Any]:
         @functools.wraps(function)
         def kept(*arguments: Any, **options: Any) -> Any:
-            scores, lengths, candidates, indices = parts(*arguments, **options)
-            if _captured(scores):
-                self.skipped += 1
-                return function(*arguments, **options)
+            def before() -> tuple[dict[str, Any], Any]:
+                scores, lengths, candidates, indices = parts(*arguments, **options)
+                return self._inputs(scores, lengths, candidates, indices), indices
+
             # What goes in is copied first: a function may mask the scores in place.
-            inputs = self._inputs(scores, lengths, candidates, indices)
+            taken = self._or_skipped(before)
             result = function(*arguments, **options)
-            if inputs is None:
-                self.skipped += 1
-            else:
-                self._keep(Call(indices=_host(indices), order=options.get("order", order), **inputs))
+            if taken is not None:
+                inputs, indices = taken
+                named = options.get("order", order)
+                self._or_skipped(lambda: self._keep(Call(indices=_host(indices), order=named, **inputs)))
             return result
 
         return kept
 
-    def _inputs(self, scores: Any, lengths: Any, candidates: Any, indices: Any) -> dict[str, Any] | None:
-        """Host copies of what goes into a call; None where they and its answer would be too much."""
-        live = _host(lengths).reshape(-1).astype(np.int32)
+    def _or_skipped(self, step: Callable[[], _T]) -> _T | None:
+        """What a step of the recording gives; None where it fails, and the call counts as skipped."""
+        try:
+            return step()
+        except Exception as wrong:  # whatever it is, it must not reach the caller of the wrapped function
+            reason = str(wrong) if isinstance(wrong, RecordingError) else _first(wrong)
+            self.skipped += 1
+            self.reasons[reason if reason in self.reasons or len(self.reasons) < MOST_REASONS else OTHER] += 1
+            return None
+
+    def _inputs(self, scores: Any, lengths: Any, candidates: Any, indices: Any) -> dict[str, Any]:
+        """Host copies of what goes into a call; RecordingError where it cannot be kept."""
+        if _captured(scores):
+            raise RecordingError("a CUDA graph is captured, in which nothing can be copied to the host.")
+        if _named(indices) != "int32":
+            raise RecordingError(f"indices must be int32, got {_named(indices)}.")
+        live = _int32(_host(lengths).reshape(-1))
         # Past the longest row nothing counts, but a masked call's last column is where its row ends.
         columns = scores.shape[1] if candidates is not None else int(np.clip(live.max(initial=1), 1, scores.shape[1]))
         cut = scores[:, :columns]
@@ -219,13 +255,13 @@ class Recorder:
             raise RecordingError(f"scores must be float32 or bfloat16 (uint16 in NumPy), got {scores.dtype}.")
         most = self.most_bytes - self._bytes - live.nbytes - 4 * _size(indices) - 4 * _size(candidates)
         if _size(cut) * bits.itemsize > most:
-            return None
+            raise RecordingError(f"no room: {self.most_bytes:,} bytes are kept at most.")
         ids = None if candidates is None else _host(candidates)
         return {"scores": _host(cut).view(bits), "lengths": live, "candidates": ids}
 
     def _keep(self, call: Call) -> None:
         """Adds a call."""
-        _checked(call, call.header(), f"call {len(self.calls)}")
+        _checked(call, call.header(), "a call")
         self.calls.append(call)
         self._bytes += call.size_bytes
 
@@ -316,6 +352,17 @@ def _first(wrong: BaseException) -> str:
 def _named(tensor: Any) -> str:
     """The name of a tensor's type."""
     return str(tensor.dtype).split(".")[-1]
+
+
+def _int32(lengths: np.ndarray) -> np.ndarray:
+    """The lengths as int32; RecordingError where they are no integers, or one does not fit."""
+    if lengths.dtype.kind not in "iu":
+        raise RecordingError(f"lengths must be integers, got {lengths.dtype}.")
+    held = np.iinfo(np.int32)
+    outside = lengths[(lengths < held.min) | (lengths > held.max)]
+    if outside.size:
+        raise RecordingError(f"lengths must fit int32, got {outside[0]}.")
+    return lengths.astype(np.int32)
 
 
 def _size(tensor: Any) -> int:

@@ -68,6 +68,8 @@ class File:
     """What ran when it was recorded."""
     skipped: int
     """Calls that were made then and not kept."""
+    reasons: dict[str, int] = field(default_factory=dict)
+    """Of those, how many for which reason."""
     calls: int = 0
     rows: int = 0
     mismatches: int = 0
@@ -104,6 +106,7 @@ class Certificate:
                     "sha256": file.sha256,
                     "versions": file.versions,
                     "skipped": file.skipped,
+                    "reasons": file.reasons,
                     "calls": file.calls,
                     "rows": file.rows,
                     "mismatches": file.mismatches,
@@ -148,7 +151,7 @@ def check(paths: Sequence[Path], *, device: Device | None, name: str = CHECK) ->
         twin = next((file.name for file in certificate.files if file.sha256 == digest), None)
         if twin:
             raise RecordingError(f"{path}: has the bytes of {twin}; its calls would count twice. Name it once.")
-        file = File(str(path), digest, dict(recording.versions), recording.skipped)
+        file = File(str(path), digest, dict(recording.versions), recording.skipped, dict(recording.reasons))
         certificate.files.append(file)
         for place, call in enumerate(recording.calls()):
             differing = _compare(certificate, file, f"{path}: call {place}", call, with_kernels=device is not None)

@@ -1,13 +1,11 @@
 """The page of what a bench measured: a summary computed from the records, then tables, plots and a model."""
 
-import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from campaign.kernels import plots, report_model, report_tables
+from campaign.kernels import plots, report_model, report_tables, sanitize
 from campaign.kernels.comparisons import (
     LEVEL,
     Records,
@@ -20,7 +18,11 @@ from campaign.kernels.comparisons import (
     verdict,
 )
 from campaign.kernels.names import OWN, is_own
-from campaign.kernels.report_tables import CLASS_BAR, in_rows, numbers
+from campaign.kernels.report_tables import CLASS_BAR, compared_entries, in_rows, numbers
+
+STATED_VLLM = "0.26.0"
+"""The version of vLLM beside which records without one were made."""
+BROKEN_OFF = " **The run broke off: cells are missing.**"
 
 
 def write(data: Path, out: Path) -> None:
@@ -107,11 +109,12 @@ def _exactness(records: Records) -> str:
     """How much was compared with the oracle, and what was wrong."""
     checked = pd.DataFrame(records.check["kernels"]).loc[["calls", "rows", "wrong_rows"]].sum(axis=1)
     own = records.timings[records.timings.kernel.map(is_own)]
+    entries = compared_entries(own).sum()
     wrong = records.timings.groupby("kernel").wrong_entries.sum()
     peers = [f"{name} {count:,}" for name, count in wrong.items() if count and not is_own(name)]
     return (
         f"Exact: {checked.calls:,} calls, {checked['rows']:,} rows checked byte for byte, "
-        f"{_none(checked.wrong_rows)} wrong; of the {(own.k * own['rows']).sum():,} entries in the bench "
+        f"{_none(checked.wrong_rows)} wrong; of the {entries:,} entries compared in the bench "
         f"{_none(own.wrong_entries.sum())}." + (f" Wrong entries of peers there: {', '.join(peers)}." if peers else "")
     )
 
@@ -169,7 +172,7 @@ def _fused(timings: pd.DataFrame) -> str:
         return ""
     return (
         f"The masked F takes, in one launch, {ratios.min():.2f} to {ratios.max():.2f} of the time of two masking "
-        "kernels and `auto`."
+        "kernels and `auto`; the masking kernels are our own re-creation and were not tuned."
     )
 
 
@@ -181,11 +184,33 @@ def _how(records: Records) -> str:
         f"One {environment['gpu']} ({environment['multiprocessors']} multiprocessors), CUDA {environment['cuda']}, "
         f"torch {environment['torch']}, {environment['when']}, one run; sources {environment['sources']}. Each time is "
         "the median of nine replays of a CUDA graph with forty calls that go round up to four sets of random scores "
-        "(hot), or go once round many buffers after a flush (cold). Beside ours, compiled as they are: vLLM 0.26.0's "
-        "`cooperative_topk` (up to 32 rows), `persistent_topk` and `top_k_per_row_decode`, and `torch.topk`. Checked "
+        f"(hot), or go once round many buffers after a flush (cold). {_compared(records.timings)} Beside ours, "
+        "compiled as they are: `cooperative_topk` (up to 32 rows), `persistent_topk` and `top_k_per_row_decode` of "
+        f"{_vllm(environment)}, and `torch.topk`. Checked "
         f"first, with seed {check['seed']}, {check['when']}, sources {check['sources']}. Nothing here has run on SM120."
+        f"{BROKEN_OFF if environment.get('complete') is False else ''}"
         f"{_spread(records.prototypes.spread_us.dropna())}"
     )
+
+
+def _compared(timings: pd.DataFrame) -> str:
+    """Which outputs were compared with the oracle before they were timed."""
+    if "compared_entries" in timings:
+        return (
+            "Before it was timed, each kernel's output on every one of these sets was compared with the oracle's; cold "
+            "calls read copies of the same sets."
+        )
+    return (
+        "Before it was timed, each kernel's output on the first of these sets was compared with the oracle's; on the "
+        "others, of the same class, it was not."
+    )
+
+
+def _vllm(environment: dict[str, Any]) -> str:
+    """The version of vLLM that was timed, and who says it."""
+    if "vllm" not in environment:
+        return f"vLLM {STATED_VLLM} (stated by hand: the record has no version)"
+    return f"vLLM {environment['vllm']}" if environment["vllm"] else "vLLM (its version was not found)"
 
 
 def _spread(spreads: "pd.Series[float]") -> str:
@@ -199,9 +224,5 @@ def _spread(spreads: "pd.Series[float]") -> str:
 
 
 def _sanitizer(record: dict[str, Any] | None) -> str:
-    """What compute-sanitizer said, where there is a record and the module that words it."""
-    name = "campaign.kernels.sanitize"
-    if record is None or importlib.util.find_spec(name) is None:
-        return ""
-    said: str = importlib.import_module(name).paragraph(record)
-    return "## compute-sanitizer\n\n" + said.strip()
+    """What compute-sanitizer said, where there is a record."""
+    return f"## compute-sanitizer\n\n{sanitize.paragraph(record).strip()}" if record is not None else ""

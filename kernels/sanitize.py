@@ -282,7 +282,9 @@ def paragraph(record: dict[str, Any]) -> str:
     lines = [
         f"compute-sanitizer {record['sanitizer']} over a reduced sweep on one {record['gpu']} ({record['when']}, "
         f"sources {record['sources']}): {head}. Each tool was given planted faults, and the same kernels without their "
-        "fault; answers were compared with the oracle's as they were made.",
+        "fault; answers were compared with the oracle's as they were made. "
+        f"{' and '.join(name for name in TOOLS if SWEEP_OF[name] == 'narrow')} saw a narrow sweep: two shapes of each "
+        "size of cluster, mostly one small row; the other tools saw every shape.",
         "| tool | launches | rows | wrong rows | errors | warnings | planted faults reported | not reported | "
         "sees other blocks' shared memory |\n|---|---:|---:|---:|---:|---:|---|---|---|\n"
         + "\n".join(_line(name, tool) for name, tool in record["tools"].items()),

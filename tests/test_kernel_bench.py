@@ -1,13 +1,15 @@
 """What the bench times and how it judges outputs, on the CPU: the kernels and the clock are replaced."""
 
 import csv
+import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from campaign.kernels import bench, topk  # noqa: E402
+from campaign.kernels import bench, environment, topk  # noqa: E402
 from campaign.kernels.bench import Cell  # noqa: E402
 from campaign.kernels.masks import masked  # noqa: E402
 from campaign.kernels.names import is_own  # noqa: E402
@@ -140,6 +142,42 @@ def test_a_wrong_kernel_of_ours_is_not_timed(on_cpu, monkeypatch):
     assert wrong.wrong_entries > 0 and wrong.hot_us is None and wrong.cold_us is None
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_a_kernel_of_ours_that_is_wrong_on_one_set_is_not_timed(on_cpu, monkeypatch, place):
+    """Every set of scores that a hot call reads is compared, not the first alone."""
+    right, calls = topk.rs8, []
+
+    def wrong_once(scores, lengths, out, **_):
+        right(scores, lengths, out)
+        out[0, 0] += len(calls) == place
+        calls.append(scores)
+
+    monkeypatch.setattr(topk, "rs8", wrong_once)
+    cell = {"lengths": (64,), "rows": (2,), "ks": (8,), "classes": ("normal",), "with_peers": False}
+    (wrong,) = [timing for timing in bench.bench(**cell) if timing.kernel == "rs8"]
+    assert (wrong.wrong_entries, wrong.hot_us, len(calls)) == (1, None, 4)
+
+
+def test_a_wrong_f_on_one_set_is_not_timed(on_cpu, monkeypatch):
+    """Cells with candidates are compared on every set too."""
+    right, calls = topk.masked_topk, []
+
+    def wrong_last(scores, lengths, candidates, out, **_):
+        right(scores, lengths, candidates, out)
+        calls.append(scores)
+        out[0, 0] += len(calls) == 4
+
+    monkeypatch.setattr(topk, "masked_topk", wrong_last)
+    first, *_ = bench._masked_cell(np.random.default_rng(0), Cell(8, 200, 3, "normal", 10), with_peers=False)
+    assert (first.wrong_entries, first.hot_us) == (1, None)
+
+
+def test_timing_says_how_many_entries_were_compared(on_cpu):
+    """Rows × k of each of the four sets that a small cell has."""
+    timings = list(bench.bench(lengths=(64,), rows=(2,), ks=(8,), classes=("normal",), with_peers=False))
+    assert {timing.compared_entries for timing in timings} == {4 * 2 * 8}
+
+
 def test_a_wrong_peer_is_timed_and_its_entries_counted(on_cpu, monkeypatch):
     """A peer's time stands beside its wrong entries."""
 
@@ -174,4 +212,55 @@ def test_record_has_the_old_columns_first(on_cpu, tmp_path):
     )
     with (tmp_path / "a.csv").open() as file:
         header = next(csv.reader(file))
-    assert header == "kernel k columns rows input_class hot_us cold_us wrong_entries candidates".split()
+    assert (
+        header == "kernel k columns rows input_class hot_us cold_us wrong_entries candidates compared_entries".split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("ops", "installed", "version"), [(True, "0.26.0", "0.26.0"), (True, None, "0.27"), (False, "0.26.0", None)]
+)
+def test_version_of_vllm_is_that_of_the_ops(monkeypatch, ops, installed, version):
+    """Its package says it, or the module; where no op is loaded there is none."""
+
+    def installed_version(name):
+        if installed is None:
+            raise bench.importlib.metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(bench, "_has_vllm", lambda: ops)
+    monkeypatch.setattr(bench.importlib.metadata, "version", installed_version)
+    monkeypatch.setitem(bench.sys.modules, "vllm", SimpleNamespace(__version__="0.27"))
+    assert bench.vllm_version() == version
+
+
+class Management:
+    """A stand-in for the driver's management library."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def nvmlInit_v2(self):
+        return self.code
+
+    def nvmlSystemGetDriverVersion(self, text, size):
+        ctypes.memmove(text, b"580.95.05", 10)
+        return 0
+
+
+@pytest.mark.parametrize(("library", "version"), [(Management(0), "580.95.05"), (Management(9), None), (None, None)])
+def test_environment_has_the_driver(monkeypatch, library, version):
+    """The driver's own version, or none where its library does not say it; and the CUDA that it runs."""
+
+    def load(name):
+        if library is None:
+            raise OSError(name)
+        return library
+
+    properties = SimpleNamespace(name="a stand-in", multi_processor_count=1, major=9, minor=0)
+    monkeypatch.setattr(environment.ctypes, "CDLL", load)
+    monkeypatch.setattr(environment.driver, "version", lambda: "13.0")
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    found = environment.environment()
+    assert (found["driver"], found["driver_cuda"]) == (version, "13.0")

@@ -185,6 +185,23 @@ def test_build_of_these_sources_is_found(tmp_path):
     assert build.find("sm_90a", [tmp_path]) == folder
 
 
+@pytest.mark.parametrize(
+    "refusal", [CampaignError("nvcc refused it"), KeyboardInterrupt()], ids=["refused", "interrupted"]
+)
+def test_compilation_that_ends_early_leaves_no_files(refusal, tmp_path, monkeypatch):
+    """What nvcc was given, and what it had written by then, are gone where it refuses or is interrupted."""
+
+    def compile_cubin(nvcc: Path, source: Path, target: str, cubin: Path, *others: object) -> None:
+        assert source.read_text()
+        cubin.write_bytes(b"half")
+        raise refusal
+
+    monkeypatch.setattr(build, "compile_cubin", compile_cubin)
+    with pytest.raises(type(refusal)):
+        build._compile(Path("nvcc"), tmp_path, units()[0], "sm_90a")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_flag_loosens_float_arithmetic():
     """The kernels are compiled without fast math, and without flushing of subnormals."""
     assert not [flag for flag in FLAGS if "fast" in flag or "ftz" in flag]

@@ -1,10 +1,8 @@
 """The page of what the kernels' bench measured: each figure is the records', and each sentence is true of them."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -135,7 +133,7 @@ def test_a_wrong_entry_is_in_the_summary(records):
     """Wrong entries of ours and of a peer are counted apart."""
     timings = cells(auto=3.0, cooperative_topk=4.0).assign(wrong_entries=[5, 7])
     said = report.summary(replace(records, timings=timings))
-    assert "of the 32 entries in the bench 5." in said and "peers there: cooperative_topk 7." in said
+    assert "of the 32 entries compared in the bench 5." in said and "peers there: cooperative_topk 7." in said
 
 
 def test_the_lesser_prototype_is_the_second_yardstick(records):
@@ -217,14 +215,57 @@ def test_table_of_the_model_has_what_was_predicted_and_measured(records):
     assert line.split(" | ")[3] == "28.00" and line.split(" | ")[5] == f"{auto.hot_us:.2f}"
 
 
-def test_sanitizer_is_told_where_record_and_words_are_there(records, monkeypatch):
+def test_sanitizer_is_told_where_there_is_a_record(records, monkeypatch):
     """The paragraph comes from the module that words it; without a record there is none."""
-    module = ModuleType("campaign.kernels.sanitize")
-    module.paragraph = lambda record: f"{record['launches']} launches, nothing reported."
-    monkeypatch.setitem(sys.modules, "campaign.kernels.sanitize", module)
-    monkeypatch.setattr(report.importlib.util, "find_spec", lambda name: module)
+    monkeypatch.setattr(
+        report.sanitize, "paragraph", lambda record: f"{record['launches']} launches, nothing reported."
+    )
     assert report.page(replace(records, sanitizer={"launches": 66}), OUT).endswith("66 launches, nothing reported.\n")
     assert report._sanitizer(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ({}, "of vLLM 0.26.0 (stated by hand: the record has no version), and"),
+        ({"vllm": "0.27.1"}, "of vLLM 0.27.1, and"),
+        ({"vllm": None}, "of vLLM (its version was not found), and"),
+    ],
+)
+def test_version_of_the_peers_is_the_records(records, said, version):
+    """A record that names vLLM's version decides; an older one has it from us, and the page says so."""
+    environment = {name: value for name, value in records.environment.items() if name != "vllm"} | said
+    assert version in report.page(replace(records, environment=environment), OUT)
+
+
+def test_page_says_which_outputs_were_compared(records):
+    """Of records that count the entries compared, every set was; of older ones, the first."""
+    older = records.timings.drop(columns="compared_entries", errors="ignore")
+    assert "output on the first of these sets was compared" in report.page(replace(records, timings=older), OUT)
+    newer = older.assign(compared_entries=4 * older.k * older["rows"])
+    assert "output on every one of these sets was compared" in report.page(replace(records, timings=newer), OUT)
+
+
+def test_entries_are_those_compared(records):
+    """The summary and the table count what the record says was compared."""
+    timings = cells(auto=3.0, cooperative_topk=4.0).assign(compared_entries=[128, 96])
+    said = report.page(replace(records, timings=timings), OUT)
+    assert "of the 128 entries compared in the bench none." in said
+    assert "| cooperative_topk | 96 | 0 |" in said
+
+
+def test_page_says_that_the_masking_kernels_are_ours_and_untuned(records):
+    """Whoever reads F's ratios, in short or in the table, knows beside what they stand."""
+    assert "the masking kernels are our own re-creation and were not tuned." in report.summary(records)
+    assert "our own re-creation after the served path's and were **not tuned**" in report_tables.masked(records.timings)
+
+
+def test_page_says_that_a_run_broke_off(records):
+    """A record of a part of the cells is not shown as a whole one."""
+    broken = replace(records, environment={**records.environment, "complete": False})
+    assert "The run broke off" in report.page(broken, OUT)
+    whole = replace(records, environment={**records.environment, "complete": True})
+    assert "The run broke off" not in report.page(whole, OUT)
 
 
 def test_labels_do_not_touch():

@@ -250,9 +250,80 @@ def test_a_recorder_stays_below_its_bytes():
     assert (len(made), len(recorder.calls), recorder.skipped) == (4, 2, 2)
 
 
-def test_a_recorder_refuses_another_type_of_score():
-    with pytest.raises(RecordingError, match=r"scores must be float32 or bfloat16 .*, got float64"):
-        Recorder().wrap(select)(np.ones((3, 90)), LENGTHS, np.zeros((3, 8), np.int32))
+def arguments_of(**changed):
+    """Scores, lengths and indices of a call, some of them changed."""
+    whole = {"scores": np.ones((3, 90), np.float32), "lengths": LENGTHS, "indices": np.zeros((3, 8), np.int32)}
+    return [array for array in (whole | changed).values() if array is not None]
+
+
+UNKEPT = {
+    "scores of another type": ({"scores": np.ones((3, 90))}, "scores must be float32 or bfloat16"),
+    "indices of another type": ({"indices": np.zeros((3, 8), np.int64)}, "indices must be int32, got int64"),
+    "a length past int32": ({"lengths": np.array([90, 2**33, 4])}, "lengths must fit int32, got 8589934592"),
+    "lengths that are no integers": ({"lengths": np.ones(3)}, "lengths must be integers, got float64"),
+    "lengths of other rows": ({"lengths": LENGTHS[:2]}, "a call: lengths: found shape (2,)"),
+    "indices of other rows": ({"indices": np.zeros((2, 8), np.int32)}, "a call: indices: found shape (2, 8)"),
+    "no indices": ({"indices": None}, "TypeError"),
+    "scores that are none": ({"scores": "scores"}, "AttributeError"),
+}
+
+
+@pytest.mark.parametrize(("changed", "reason"), UNKEPT.values(), ids=UNKEPT)
+def test_a_call_that_cannot_be_kept_is_made_and_counted(changed, reason):
+    """The wrapped function runs and gives its result, whatever is wrong with the recording; the reason is kept."""
+    recorder = Recorder()
+    assert recorder.wrap(lambda *_: "its result")(*arguments_of(**changed)) == "its result"
+    assert (recorder.calls, recorder.skipped, sum(recorder.reasons.values())) == ([], 1, 1)
+    assert reason in next(iter(recorder.reasons))
+
+
+def test_an_error_of_the_wrapped_function_is_its_own():
+    """What it raises comes through as it is, and is no skipped call."""
+
+    def broken(*_):
+        raise RecordingError("its own")
+
+    recorder = Recorder()
+    with pytest.raises(RecordingError, match="its own"):
+        recorder.wrap(broken)(*arguments_of())
+    assert (recorder.calls, recorder.skipped) == ([], 0)
+
+
+def test_wide_lengths_that_fit_are_kept():
+    """Lengths of 64 bits come out as int32, with the same values."""
+    recorder = Recorder()
+    recorder.wrap(lambda *_: None)(*arguments_of(lengths=LENGTHS.astype(np.int64)))
+    (call,) = recorder.calls
+    assert (call.lengths.dtype, call.lengths.tolist()) == (np.int32, LENGTHS.tolist())
+
+
+def test_reasons_are_counted_and_bounded():
+    """The same reason counts up; past the last that is told apart, the others count together."""
+    recorder = Recorder()
+    function = recorder.wrap(lambda *_: None)
+    for rows in (*range(4, 40), 39, 5):
+        function(*arguments_of(indices=np.zeros((rows, 8), np.int32)))
+    assert (recorder.skipped, len(recorder.reasons)) == (38, recorded.MOST_REASONS + 1)
+    assert recorder.reasons[recorded.OTHER] == 17
+    assert max(recorder.reasons[reason] for reason in recorder.reasons if reason != recorded.OTHER) == 2
+
+
+def test_reasons_go_with_the_file_into_the_certificate(tmp_path):
+    """Whoever reads how many calls were skipped reads why."""
+    recorder = Recorder()
+    recorder.wrap(select)(*arguments_of())
+    recorder.wrap(lambda *_: None)(*arguments_of(indices=np.zeros((3, 8), np.int64)))
+    recorder.write(tmp_path / "calls.npz")
+    (file,) = recorded_check.check([tmp_path / "calls.npz"], device=None).record()["files"]
+    assert (file["skipped"], file["reasons"]) == (1, {"indices must be int32, got int64.": 1})
+
+
+def test_a_recorder_that_kept_nothing_says_why(tmp_path):
+    """Where every call was skipped, writing tells the reasons."""
+    recorder = Recorder()
+    recorder.wrap(lambda *_: None)(*arguments_of(indices=np.zeros((3, 8), np.int64)))
+    with pytest.raises(RecordingError, match="no call to write; 1 skipped: indices must be int32, got int64"):
+        recorder.write(tmp_path / "calls.npz")
 
 
 def test_a_recorder_takes_bfloat16_tensors():

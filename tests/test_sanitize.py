@@ -334,6 +334,20 @@ def test_the_narrow_sweep_is_small_and_has_every_group():
     assert 4 <= min(counts) <= max(counts) <= 8
 
 
+def test_the_narrow_sweep_has_two_shapes_of_each_cluster():
+    """As the page says of it: one that keeps its row, and one that reads it again."""
+    shapes = {launch.name.split(",")[0] for launch in launches.narrow() if launch.name.startswith("topk ")}
+    clusters = [shape.split("_")[0] for shape in shapes]
+    assert {clusters.count(f"topk c{cluster}") for cluster in {shape.cluster for shape in SHAPES}} == {2}
+
+
+def test_the_page_says_which_tool_saw_less(recorded):
+    """Racecheck's silence is of fewer shapes than the others'."""
+    said = sanitize.paragraph(recorded())
+    assert "racecheck saw a narrow sweep: two shapes of each size of cluster, mostly one small row" in said
+    assert "the other tools saw every shape" in said
+
+
 class HostMemory:
     """Memory of the driver, on the host."""
 
