@@ -90,7 +90,7 @@ def build(targets: tuple[str, ...], jobs: int | None) -> None:
     """Compile the kernels ahead of time, with nvcc; what runs needs no compiler."""
     from campaign.kernels import faults
 
-    click.echo(builds.build(_writable(), targets, jobs=jobs))
+    click.echo(builds.build(builds.writable(), targets, jobs=jobs))
     for target in targets:
         faults.ready(target)
 
@@ -335,17 +335,6 @@ def _expect_apart(*written: Path | None, read: Sequence[Path] = ()) -> None:
         taken.add(path.resolve())
 
 
-def _writable() -> Path:
-    """The package's own folder for builds, or the user's cache where that cannot be written."""
-    try:
-        builds.BUILT.mkdir(exist_ok=True)
-        (builds.BUILT / ".writable").touch()
-        (builds.BUILT / ".writable").unlink()
-    except OSError:
-        return builds.cache()
-    return builds.BUILT
-
-
 def _ready() -> None:
     """Makes sure of a GPU, of torch and of a build; compiles where only that is missing."""
     _built()
@@ -364,7 +353,7 @@ def _built() -> None:
         builds.find(target)
     except CampaignError:
         click.echo(f"building the kernels for {target}, once …", err=True)
-        builds.build(_writable(), (target,))
+        builds.build(builds.writable(), (target,))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from campaign.kernels.errors import CampaignError
 from campaign.kernels.inputs import INPUT_CLASSES
 from campaign.kernels.masks import blocks_of, masked, masked_top_k
 from campaign.kernels.names import MASKED, MASKED_FIRST
-from campaign.kernels.oracle import top_k
+from campaign.kernels.oracle import UNWRITTEN, top_k
 from campaign.kernels.shapes import MASKED_SHAPES
 
 LENGTHS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
@@ -49,11 +49,10 @@ REPLAYS = 9
 DEVICE = "cuda"
 MOST_COLD_BYTES = 2 << 30
 FLUSH_BYTES = 512 << 20
-POISON = -7
-"""What an output holds before a call: no right answer has it."""
 DATA_SETS = 4
 """Hot calls go round so many rows of the same class, so that one lucky row decides nothing; all fit the cache
 together up to a few megabytes, and above that there is one."""
+
 Launch = Callable[[Any, Any, Any], Any]
 """(scores, lengths, out): fills `out`, or returns a tensor of its own."""
 
@@ -290,7 +289,7 @@ def _judged(
     out = torch.empty((cell.rows, cell.k), dtype=torch.int32, device=DEVICE)
     wrong = 0
     for buffer, scores, want in zip(hot, sets, wants, strict=True):
-        out.fill_(POISON)
+        out.fill_(UNWRITTEN)
         returned = launch(buffer, lengths, out)
         got = (out if returned is None else returned).cpu().numpy()
         wrong += int((got != want).sum()) if own else wrong_entries(scores, got, want)

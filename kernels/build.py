@@ -101,6 +101,17 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "campaign" / "kernels"
 
 
+def writable() -> Path:
+    """The package's own folder for builds, or the user's cache where that cannot be written."""
+    try:
+        BUILT.mkdir(exist_ok=True)
+        (BUILT / ".writable").touch()
+        (BUILT / ".writable").unlink()
+    except OSError:
+        return cache()
+    return BUILT
+
+
 def _file(unit: Unit, target: str) -> str:
     """The name of a unit's machine code."""
     return f"{unit.name}.{target}.cubin"
@@ -108,13 +119,9 @@ def _file(unit: Unit, target: str) -> str:
 
 def _compile(nvcc: Path, folder: Path, unit: Unit, target: str) -> None:
     """Compiles one unit for one target; its file appears whole or not at all."""
-    own = f".{os.getpid()}"  # another process may be building the same
-    text = folder / f"{own}.{unit.name}.{target}.cu"
-    made = folder / f"{own}.{_file(unit, target)}"
+    text = folder / f".{os.getpid()}.{unit.name}.{target}.cu"  # another process may be building the same
     try:
         text.write_text(unit.text)
-        compile_cubin(nvcc, text, target, made, (*FLAGS, f"-I{SOURCES}"), unit.source)
-        made.rename(folder / _file(unit, target))
+        compile_cubin(nvcc, text, target, folder / _file(unit, target), (*FLAGS, f"-I{SOURCES}"), unit.source)
     finally:
         text.unlink(missing_ok=True)
-        made.unlink(missing_ok=True)

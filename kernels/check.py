@@ -15,12 +15,10 @@ import torch
 from campaign.kernels import topk
 from campaign.kernels.environment import environment
 from campaign.kernels.inputs import INPUT_CLASSES, classes_aimed_at
-from campaign.kernels.oracle import Order, top_k
+from campaign.kernels.oracle import UNWRITTEN, Order, top_k
 from campaign.kernels.shapes import SHAPES
 
 DEVICE = "cuda"
-POISON = -7
-"""What the places of an output hold before a call: no right answer has it."""
 GUARD = 64
 """Places before and after an output that no call may touch."""
 
@@ -174,7 +172,7 @@ def judge(certificate: Certificate, kernel: str, where: str, want: np.ndarray, l
     A call that the device cannot run is counted as left out.
     """
     rows, k = want.shape
-    memory = torch.full((rows * k + 2 * GUARD,), POISON, dtype=torch.int32, device=DEVICE)
+    memory = torch.full((rows * k + 2 * GUARD,), UNWRITTEN, dtype=torch.int32, device=DEVICE)
     try:
         launch(memory[GUARD:-GUARD].view(rows, k))
     except topk.DoesNotFit:
@@ -188,7 +186,7 @@ def judge(certificate: Certificate, kernel: str, where: str, want: np.ndarray, l
     tally.outputs.update(inside.tobytes())
     differs = (inside != want).any(axis=1)
     tally.wrong_rows += int(differs.sum())
-    guards = (got[:GUARD] != POISON).any() or (got[-GUARD:] != POISON).any()
+    guards = (got[:GUARD] != UNWRITTEN).any() or (got[-GUARD:] != UNWRITTEN).any()
     if (differs.any() or guards) and len(certificate.wrong) < 20:
         row = int(np.argmax(differs))
         place = int(np.argmax(inside[row] != want[row]))
@@ -299,7 +297,7 @@ def repeats(certificate: Certificate, rng: np.random.Generator) -> None:
         scores, _, lengths = on_device(case)
         for kernel, launch in (("served_topk", topk.served_topk), ("rs8", topk.rs8), ("auto", topk.auto)):
             streams = [torch.cuda.Stream() for _ in range(2)]
-            outputs = [torch.full((6, case.k), POISON, dtype=torch.int32, device=DEVICE) for _ in range(100)]
+            outputs = [torch.full((6, case.k), UNWRITTEN, dtype=torch.int32, device=DEVICE) for _ in range(100)]
             torch.cuda.synchronize()
             for i, out in enumerate(outputs):
                 launch(scores, lengths, out, order="ieee", stream=streams[i % 2].cuda_stream)
@@ -313,7 +311,7 @@ def replays(certificate: Certificate, rng: np.random.Generator) -> None:
     for kernel, launch in (("served_topk", topk.served_topk), ("rs8", topk.rs8), ("auto", topk.auto)):
         scores = torch.zeros((rows, columns), device=DEVICE)
         lengths = torch.full((rows,), 700, dtype=torch.int32, device=DEVICE)
-        out = torch.full((rows, k), POISON, dtype=torch.int32, device=DEVICE)
+        out = torch.full((rows, k), UNWRITTEN, dtype=torch.int32, device=DEVICE)
         launch(scores, lengths, out, order="ieee")
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
@@ -326,7 +324,7 @@ def replays(certificate: Certificate, rng: np.random.Generator) -> None:
             certificate.took(host, live, k=k, order="ieee")
             scores.copy_(torch.from_numpy(host))
             lengths.copy_(torch.from_numpy(live))
-            out.fill_(POISON)
+            out.fill_(UNWRITTEN)
             churn = [torch.empty(1 << 20, device=DEVICE).normal_() for _ in range(4)]
             graph.replay()
             torch.cuda.synchronize()

@@ -6,6 +6,9 @@ import numpy as np
 
 from campaign.kernels.driver import Memory
 
+STREAM = 0
+"""The default stream, on which what reads such an array is put."""
+
 
 class DeviceArray:
     """A dense array on the current device, in memory of exactly its size.

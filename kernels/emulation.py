@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from campaign.kernels.emulated_cluster import Block, Cluster, Mailbox, Program, Words, at_once
-from campaign.kernels.oracle import PADDING, Order, widened
+from campaign.kernels.oracle import PADDING, UNWRITTEN, Order, widened
 from campaign.kernels.shapes import GROUP_POSITIONS, Shape
 
-UNWRITTEN = -7
 LANES, VECTOR = 32, 4
 STREAMED_VECTORS = GROUP_POSITIONS // (LANES * VECTOR)
 """Vectors of a thread in one group, where a block keeps no keys."""

@@ -2,7 +2,6 @@
 
 import ctypes
 import hashlib
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,9 +90,7 @@ def ready(target: str) -> Path:
             f"{build.BUILT} and {build.cache()}) and no nvcc to make it. Run `python -P -m campaign.kernels build` "
             "where nvcc is, and bring the folder kernels/built/ here."
         )
-    cubin = places[0] if os.access(build.BUILT if build.BUILT.exists() else build.BUILT.parent, os.W_OK) else places[1]
+    cubin = build.writable() / name
     cubin.parent.mkdir(parents=True, exist_ok=True)
-    made = cubin.with_name(f".{os.getpid()}.{cubin.name}")
-    compile_cubin(nvcc, SOURCE, target, made, (*build.FLAGS, f"-I{build.SOURCES}"), SOURCE.name)
-    made.rename(cubin)
+    compile_cubin(nvcc, SOURCE, target, cubin, (*build.FLAGS, f"-I{build.SOURCES}"), SOURCE.name)
     return cubin

@@ -8,15 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from campaign.kernels import topk
-from campaign.kernels.device_array import DeviceArray
+from campaign.kernels.device_array import STREAM, DeviceArray
 from campaign.kernels.inputs import INPUT_CLASSES
 from campaign.kernels.masks import CANDIDATE_CLASSES, masked, masked_top_k
-from campaign.kernels.oracle import Order, top_k
+from campaign.kernels.oracle import UNWRITTEN, Order, top_k
 from campaign.kernels.shapes import MASKED_SHAPES, SHAPES, Shape, smallest
 
-POISON = -7
-"""What an output holds before a launch: no right answer has it."""
-STREAM = 0
 K = 512
 CLASSES = ("normal", "few_values", "narrow_range", "nan_payloads")
 KINDS: tuple[tuple[str, Order], ...] = (
@@ -160,7 +157,7 @@ def mask(data: Data, rng: np.random.Generator) -> int:
 
 def _output(data: Data) -> DeviceArray:
     """Places for the columns of each row's best, poisoned."""
-    return DeviceArray(np.full((len(data.lengths), K), POISON, np.int32))
+    return DeviceArray(np.full((len(data.lengths), K), UNWRITTEN, np.int32))
 
 
 def _differing(got: DeviceArray, want: np.ndarray) -> int:

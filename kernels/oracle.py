@@ -13,6 +13,9 @@ Order = Literal["ieee", "served"]
 PADDING = -1
 """What fills the places of a row that has fewer than k live entries."""
 
+UNWRITTEN = -7
+"""What checks put into an output before a call: no right answer has it."""
+
 # float32 bit patterns, and keys of the two zeros.
 POSITIVE_INFINITY = 0x7F80_0000
 LARGEST_SUBNORMAL = 0x007F_FFFF

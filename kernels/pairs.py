@@ -25,7 +25,7 @@ from campaign.kernels.inputs import INPUT_CLASSES
 from campaign.kernels.masks import masked_top_k
 from campaign.kernels.names import MASKED as F
 from campaign.kernels.names import OWN
-from campaign.kernels.oracle import top_k
+from campaign.kernels.oracle import UNWRITTEN, top_k
 
 LENGTHS = (8_192, 16_384, 24_576, 32_768, 49_152, 65_536, 98_304, 131_072, 196_608, 262_144)
 """Of the mix in which Part 5 counts verify steps by their context."""
@@ -209,7 +209,7 @@ def on_gpu(work: Work, kernel: str) -> tuple[np.ndarray, Callable[[], None]]:
     rows, columns = work.scores.shape
     scores = torch.tensor(work.scores, device=bench.DEVICE)  # a copy: masking writes into it
     lengths = torch.full((rows,), columns, dtype=torch.int32, device=bench.DEVICE)
-    out = torch.full(work.want.shape, bench.POISON, dtype=torch.int32, device=bench.DEVICE)
+    out = torch.full(work.want.shape, UNWRITTEN, dtype=torch.int32, device=bench.DEVICE)
     call = partial(_launch(work, kernel), scores, lengths, out)
     call()
     return out.cpu().numpy(), call

@@ -13,16 +13,14 @@ import numpy as np
 
 from campaign.kernels import topk
 from campaign.kernels.compare import compare
-from campaign.kernels.device_array import DeviceArray
+from campaign.kernels.device_array import STREAM, DeviceArray
 from campaign.kernels.driver import Device
 from campaign.kernels.masks import masked_top_k
-from campaign.kernels.oracle import top_k
+from campaign.kernels.oracle import UNWRITTEN, top_k
 from campaign.kernels.recorded import Call, RecordingError, read
 from campaign.kernels.records import EQUALITY
 from campaign.kernels.surroundings import surroundings
 
-POISON = -7
-STREAM = 0
 CHECK = "real-calls"
 """The name of these checks in a part's table `equality`, unless another is given."""
 ORACLE = "oracle"
@@ -213,7 +211,7 @@ def _launched(call: Call, launch: Callable[..., None]) -> np.ndarray:
     """What a kernel writes for the call, on the current device."""
     scores, lengths = DeviceArray(call.scores, dtype=call.dtype), DeviceArray(call.lengths)
     candidates = [] if call.candidates is None else [DeviceArray(call.candidates)]
-    out = DeviceArray(np.full(call.indices.shape, POISON, np.int32))
+    out = DeviceArray(np.full(call.indices.shape, UNWRITTEN, np.int32))
     launch(scores, lengths, *candidates, out, order=call.order, stream=STREAM)
     return out.to_host()
 

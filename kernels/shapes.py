@@ -72,6 +72,11 @@ Clusters of 16 blocks are for few rows: of those an H200 holds seven at once.
 _BY_NAME = {str(shape): shape for shape in SHAPES}
 
 
+def largest_cluster(capability: tuple[int, int]) -> int:
+    """The most blocks of a cluster on a device of that compute capability; Hopper has to be asked for 16."""
+    return 16 if capability[0] == 9 else 8
+
+
 def chosen(rows: int, positions: int, *, largest_cluster: int = 16) -> Shape:
     """The shape for `rows` rows of up to `positions` positions, in clusters of at most `largest_cluster` blocks."""
     for most, few, some, many in CHOICES:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from campaign.kernels import driver, faults
-from campaign.kernels.device_array import DeviceArray
+from campaign.kernels.device_array import STREAM, DeviceArray
 from campaign.kernels.driver import Device, Kernel, Module
 from campaign.kernels.errors import CampaignError
-from campaign.kernels.launches import STREAM, SWEEPS
+from campaign.kernels.launches import SWEEPS
+from campaign.kernels.shapes import largest_cluster
 from campaign.kernels.surroundings import surroundings
 
 SEED = 5
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> None:
     device = Device()
     _say(surroundings={**surroundings(device), "faults": faults.fingerprint()})
     if arguments[0] == "sweep":
-        sweep(arguments[1], arguments[2:], largest_cluster=16 if device.capability[0] == 9 else 8)
+        sweep(arguments[1], arguments[2:], largest_cluster=largest_cluster(device.capability))
     else:
         fault(device, arguments[1], sound=arguments[2:] == ["sound"])
 

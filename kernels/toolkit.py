@@ -1,5 +1,6 @@
 """The CUDA toolkit: where its tools are, and one call of its compiler."""
 
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -23,12 +24,17 @@ def tool(name: str) -> Path | None:
 def compile_cubin(nvcc: Path, source: Path, target: str, cubin: Path, flags: Sequence[str], name: str) -> str:
     """What the compiler says of `source`, whose machine code for `target` is now in the file `cubin`.
 
-    Raises CampaignError, which calls the source by `name`, where nvcc refuses it.
+    The file appears whole or not at all. Raises CampaignError, which calls the source by `name`, where nvcc refuses it.
     """
     arch = target.removeprefix("sm_")
     code = f"-gencode=arch=compute_{arch},code={target}"
-    command = [nvcc, *flags, code, "-cubin", "-o", cubin, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CampaignError(f"nvcc refused {name} for {target}:\n{(done.stderr or done.stdout).strip()[-4000:]}")
+    made = cubin.with_name(f".{os.getpid()}.{cubin.name}")  # another process may be making the same
+    try:
+        command = [nvcc, *flags, code, "-cubin", "-o", made, source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise CampaignError(f"nvcc refused {name} for {target}:\n{(done.stderr or done.stdout).strip()[-4000:]}")
+        made.rename(cubin)
+    finally:
+        made.unlink(missing_ok=True)
     return done.stderr

@@ -26,7 +26,7 @@ from campaign.kernels.driver import Device, Kernel, Module
 from campaign.kernels.errors import CampaignError, nearest
 from campaign.kernels.masks import BLOCK, blocks_of
 from campaign.kernels.oracle import Order
-from campaign.kernels.shapes import MASKED_SHAPES, MOST_COLUMNS, SHAPES, Shape, chosen, smallest
+from campaign.kernels.shapes import MASKED_SHAPES, MOST_COLUMNS, SHAPES, Shape, chosen, largest_cluster, smallest
 
 MOST_K = 4096
 MOST_ROWS_MASKED = 65_535
@@ -254,7 +254,7 @@ def _run(
     aligned = scores.data_ptr() % (4 * scores.element_size()) == 0 and (rows == 1 or scores.stride(0) % 4 == 0)
     positions = columns if aligned else columns + 3
     with device.current():
-        shapes = shapes_for(rows, positions, 16 if device.capability[0] == 9 else 8)
+        shapes = shapes_for(rows, positions, largest_cluster(device.capability))
         shape, kernel, shared_bytes = _fitting(device, at, f"{_dtype(scores)}_{order}", positions, shapes)
         if launch:
             arguments = _TopkArguments(*_arguments(scores, lengths, indices, k, columns))

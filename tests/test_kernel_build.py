@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.kernels import build, machine_code
+from campaign.kernels import build, machine_code, toolkit
 from campaign.kernels.build import FLAGS, TARGETS, Unit, units
 from campaign.kernels.errors import CampaignError
 from campaign.kernels.machine_code import (
@@ -191,12 +191,13 @@ def test_build_of_these_sources_is_found(tmp_path):
 def test_compilation_that_ends_early_leaves_no_files(refusal, tmp_path, monkeypatch):
     """What nvcc was given, and what it had written by then, are gone where it refuses or is interrupted."""
 
-    def compile_cubin(nvcc: Path, source: Path, target: str, cubin: Path, *others: object) -> None:
+    def run(command: list[Path], **options: object) -> None:
+        *_, cubin, source = command
         assert source.read_text()
         cubin.write_bytes(b"half")
         raise refusal
 
-    monkeypatch.setattr(build, "compile_cubin", compile_cubin)
+    monkeypatch.setattr(toolkit.subprocess, "run", run)
     with pytest.raises(type(refusal)):
         build._compile(Path("nvcc"), tmp_path, units()[0], "sm_90a")
     assert list(tmp_path.iterdir()) == []
