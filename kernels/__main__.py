@@ -76,7 +76,7 @@ def main() -> None:
     """
 
 
-@main.command()
+@main.command(short_help="Compile the kernels ahead of time.")
 @click.option(
     "--target",
     "targets",
@@ -95,7 +95,7 @@ def build(targets: tuple[str, ...], jobs: int | None) -> None:
         faults.ready(target)
 
 
-@main.command()
+@main.command(short_help="Compare bytes with the oracle's.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--seconds", type=SECONDS, default=120, show_default=True, help="About how long to go on.")
 @click.option("--record", type=_Output(), help="Write a certificate here: counts, hashes, environment.")
@@ -138,7 +138,7 @@ def check(
     sys.exit(OK if certificate.right else WRONG)
 
 
-@main.command()
+@main.command(short_help="Time the kernels beside their peers.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--record", type=_Output(with_environment=True), help="Write the timings here as CSV, the environment beside."
@@ -184,7 +184,7 @@ def bench(
     sys.exit(WRONG if any(timing.wrong_entries for timing in timings if is_own(timing.kernel)) else OK)
 
 
-@main.command()
+@main.command(short_help="Time two kernels in pairs, for a count.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--record", type=_Output(with_environment=True), help="Write the pairs here as CSV, the environment beside."
@@ -230,7 +230,7 @@ def pairs(
     sys.exit(WRONG if any(pair.wrong_rows for pair in found) else OK)
 
 
-@main.command()
+@main.command(short_help="Run compute-sanitizer, with controls.")
 @click.option("--seconds", type=SECONDS, default=420, show_default=True, help="Stop by then in any case.")
 @click.option("--limit", type=SECONDS, default=120, show_default=True, help="Seconds for one sweep process at most.")
 @click.option("--jobs", type=COUNT, default=4, show_default=True, help="Processes at a time.")
@@ -260,7 +260,7 @@ def sanitize(seconds: float, limit: float, jobs: int, record: Path | None, logs:
     sys.exit(code)
 
 
-@main.command()
+@main.command(short_help="Write the page of the records.")
 def report() -> None:
     """Write the page of what the records in kernels/data say."""
     from campaign.kernels import report as reports
